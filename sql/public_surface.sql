@@ -51,7 +51,7 @@ SELECT format('%s(%s) -> %s: parallel %s%s%s', p.proname, pg_get_function_argume
 FROM functions p JOIN pg_aggregate a ON a.aggfnoid = p.oid ORDER BY p.proname COLLATE "C", pg_get_function_arguments(p.oid) COLLATE "C";
 
 -- operators: function, commutator, negator, estimators
-SELECT concat_ws(', ', format('%s %s %s -> %s: %s', oprleft::regtype, oprname, oprright::regtype, oprresult::regtype, oprcode::regprocedure),
+SELECT concat_ws(', ', format('%s %s %s -> %s%s', oprleft::regtype, oprname, oprright::regtype, oprresult::regtype, (SELECT ': ' || oprcode::regprocedure FROM pg_proc WHERE oid = oprcode AND proname NOT LIKE '\_%')),
 	nullif(oprcom, 0)::regoperator, nullif(oprnegate, 0)::regoperator, nullif(oprrest, 0)::regproc, nullif(oprjoin, 0)::regproc)
 FROM pg_operator o JOIN member m ON m.classid = 'pg_operator'::regclass AND m.objid = o.oid
 ORDER BY oprname COLLATE "C", oprleft::regtype::text COLLATE "C", oprright::regtype::text COLLATE "C";

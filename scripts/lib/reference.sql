@@ -14,8 +14,8 @@ CREATE TEMP VIEW function AS
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid
 	WHERE NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
 		NOT EXISTS (SELECT FROM pg_type WHERE typsend = p.oid) AND NOT EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggcombinefn, aggfinalfn)) AND
-		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|lt|le|gt|ge|cmp|hash|hash_extended|add_text|add_operator)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%' AND
-		NOT (proname LIKE 'tbf_rollup%' AND obj_description(p.oid, 'pg_proc') ~ '^(implementation|trigger) of ');
+		NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = p.oid) AND proname !~ '_(eq|ne|lt|le|gt|ge|cmp|hash|hash_extended)$' AND NOT pg_get_function_arguments(p.oid) LIKE '%bf_untyped_item%' AND
+		proname NOT LIKE '\_%';
 CREATE FUNCTION pg_temp.cell(text) RETURNS text LANGUAGE sql RETURN replace(replace(regexp_replace($1, 'public\.', '', 'g'), '|', '\|'), E'\n', ' ');
 -- Writes types and defaults as users write them.
 CREATE FUNCTION pg_temp.short(text) RETURNS text LANGUAGE sql RETURN replace(replace(replace(replace(regexp_replace(regexp_replace(regexp_replace($1,

@@ -89,7 +89,7 @@ COMMENT ON VIEW _tbf_rollup_dropped IS 'implementation of tbf_rollup_drop(): INS
 
 -- Raises an error if a roll-up cannot have these parameters.
 CREATE FUNCTION _tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
-	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}';
@@ -111,7 +111,7 @@ BEGIN
 	END LOOP;
 	IF NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years') THEN
 		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = format('The first tier is kept for %L.', keep[1]), HINT = 'It is 0 or more, and less than the first tier is kept. A number without a unit means seconds.';
+			DETAIL = coalesce('The first tier is kept for ' || quote_literal(keep[1]) || '.', 'The first tier is kept for ever.'), HINT = 'It is 0 or more, and less than the first tier is kept. A number without a unit means seconds.';
 	END IF;
 	-- PostgreSQL compares intervals as if each month had thirty days. So an interval whose fields differ in sign may
 	-- pass the checks above, and still be longer than any that a timestamp can be moved by.
@@ -133,6 +133,7 @@ BEGIN
 		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
 	END IF;
+	-- (The notice of a short half-life, which would come at each refresh, is not shown. tbf_rollup_create() warns.)
 	IF half_life IS NOT NULL THEN
 		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
 	END IF;
@@ -377,7 +378,8 @@ BEGIN
 		BEGIN
 			EXECUTE format(type.column3, type.column2, source, time_column);
 		EXCEPTION WHEN syntax_error OR undefined_column OR ambiguous_column OR undefined_table OR undefined_function OR ambiguous_function OR datatype_mismatch
-				OR grouping_error OR windowing_error OR invalid_text_representation THEN
+				OR grouping_error OR windowing_error OR invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow
+				OR numeric_value_out_of_range OR undefined_object OR cannot_coerce OR feature_not_supported THEN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, hint = PG_EXCEPTION_HINT;
 			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = failed, DETAIL = format('The %s was given as %L.', type.column1, type.column2), HINT = coalesce(nullif(hint, ''), type.column4);
 		END;

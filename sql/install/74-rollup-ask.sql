@@ -21,6 +21,7 @@ DECLARE
 	decay text;
 	wanted text;
 	asked text;
+	messages text := current_setting('client_min_messages');
 	n integer;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1)', extension) INTO def USING rollup;
@@ -58,14 +59,19 @@ BEGIN
 	-- its schema.
 	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
 	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
+	-- Whoever made the roll-up has been warned of a short half-life. Who asks it gave none.
+	PERFORM set_config('client_min_messages', 'warning', true) WHERE weight IS NULL;
 	PERFORM pg_catalog.set_config('search_path', path, true);
 	BEGIN
 		EXECUTE asked INTO weights USING ages, widths;
-	EXCEPTION WHEN undefined_column OR undefined_function OR syntax_error OR datatype_mismatch THEN
+	EXCEPTION WHEN syntax_error OR undefined_column OR ambiguous_column OR undefined_table OR undefined_function OR ambiguous_function OR datatype_mismatch
+			OR grouping_error OR windowing_error OR invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow
+			OR numeric_value_out_of_range OR undefined_object OR cannot_coerce OR feature_not_supported THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = format('The weight was given as %L.', decay),
 			HINT = 'It is an expression of age (an interval), such as decay_exponential(age, ''1 day'').';
 	END;
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+	PERFORM set_config('client_min_messages', messages, true);
 	IF EXISTS (SELECT FROM unnest(weights) w WHERE (w >= 0 AND w < 8589934592) IS NOT TRUE) THEN
 		RAISE EXCEPTION 'weight of hits is null or out of range' USING ERRCODE = 'numeric_value_out_of_range', HINT = 'The weight is an expression of age (an interval) whose values are 0 or more, and less than 2^33.';
 	END IF;

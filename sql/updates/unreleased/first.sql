@@ -51,18 +51,12 @@ DROP FUNCTION chunk_scan_any(anyelement, name, bf_untyped_item, regclass, name, 
 DROP FUNCTION chunk_scan_explain(anyelement, name, bf_untyped_item, regclass, name, text);
 
 -- What implements an operator alone has a name that begins with an underscore now.
-DROP OPERATOR || (bf, bf_text_item);
-DROP FUNCTION bf_add_text(bf, bf_text_item);
-DROP OPERATOR || (sbf, bf_text_item);
-DROP FUNCTION sbf_add_text(sbf, bf_text_item);
-DROP OPERATOR || (tbf, "any");
-DROP OPERATOR || (tbf, bf_text_item);
-DROP FUNCTION tbf_add_operator(tbf, "any");
-DROP FUNCTION tbf_add_operator(tbf, bf_text_item);
-DROP OPERATOR || (ibf, "any");
-DROP OPERATOR || (ibf, bf_text_item);
-DROP FUNCTION ibf_add_operator(ibf, "any");
-DROP FUNCTION ibf_add_operator(ibf, bf_text_item);
+ALTER FUNCTION bf_add_text(bf, bf_text_item) RENAME TO _bf_add_text;
+ALTER FUNCTION sbf_add_text(sbf, bf_text_item) RENAME TO _sbf_add_text;
+ALTER FUNCTION tbf_add_operator(tbf, "any") RENAME TO _tbf_add_operator;
+ALTER FUNCTION tbf_add_operator(tbf, bf_text_item) RENAME TO _tbf_add_operator;
+ALTER FUNCTION ibf_add_operator(ibf, "any") RENAME TO _ibf_add_operator;
+ALTER FUNCTION ibf_add_operator(ibf, bf_text_item) RENAME TO _ibf_add_operator;
 
 DROP FUNCTION bf_info(bf);
 DROP FUNCTION tbf_info(tbf);

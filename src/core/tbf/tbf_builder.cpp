@@ -191,9 +191,9 @@ static sb_status add_some_pending(sb_tbf_builder *builder, uint32_t *done)
 	if (status != SB_OK)
 		return status;
 	/*
-	 * Growing may have moved the planes, if the set was outgrown and newer filters are in builder->filters. The index is
-	 * -1 if the plane of the hits has fallen out, perhaps before they came. Then no sum gets their values. But if the
-	 * builder has sums of items, the items are put into the set.
+	 * Growing may have moved the planes, if the set was outgrown and builder->filters is newer. The index is -1 if the
+	 * plane of the hits has fallen out, perhaps before they came. Then no sum gets their values. But if the builder has
+	 * sums of items, the items are put into the set.
 	 */
 	const int index = index_of_plane(builder, pending->plane);
 	if (status = make_plane(builder, index); status != SB_OK)

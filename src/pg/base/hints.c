@@ -84,12 +84,24 @@ makes_bf_index(void)
 		(strstr(debug_query_string, "bf") != NULL || strstr(debug_query_string, "BF") != NULL);
 }
 
+/* Does the statement call chunk_scan() or chunk_scan_any() with a relation's name in quotes? */
+static bool
+scans_quoted_name(void)
+{
+	const char *call = debug_query_string == NULL ? NULL : strstr(debug_query_string, "chunk_scan");
+
+	if (call == NULL)
+		return false;
+	call += strcspn(call, "(");
+	return *call == '(' && call[1 + strspn(call + 1, " \t\r\n")] == '\'';
+}
+
 /* Returns the hint for an error, or NULL. Messages may be translated, so only names are looked for in them. */
 static const char *
 find_hint(const ErrorData *error)
 {
 	if ((is_raised_by(error, "DefineIndex") || is_raised_by(error, "ComputeIndexAttrs")) &&
-		error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED && strstr(error->message, "\"bf\"") != NULL)
+		error->sqlerrcode == ERRCODE_FEATURE_NOT_SUPPORTED && strstr(error->message, "\"bf\"") != NULL && makes_bf_index())
 		return "A bf index only finds rows. For uniqueness, an order or included columns make a B-tree index.";
 	if (is_raised_by(error, "ResolveOpClass") && strstr(error->message, "\"bf\"") != NULL)
 		return "Access method bf has operator classes of its own. \\dAc bf lists them; gram_ops is for LIKE and regular expressions.";
@@ -100,6 +112,9 @@ find_hint(const ErrorData *error)
 	if ((is_raised_by(error, "parse_one_reloption") || is_raised_by(error, "parseRelOptionsInternal")) &&
 		class_options_in == GetCurrentStatementStartTimestamp())
 		return class_options;
+	/* Such a call returns texts, so a query that names a column fails before the function can refuse the name. */
+	if (is_raised_by(error, "errorMissingColumn") && scans_quoted_name())
+		return "chunk_scan() takes a relation as NULL of its row type, as in chunk_scan(NULL::access_log, 'host', 'x').";
 	if (error->sqlerrcode == ERRCODE_INVALID_TRANSACTION_TERMINATION && error->context != NULL &&
 		strstr(error->context, "tbf_rollup_refresh(") != NULL)
 		return "tbf_rollup_refresh() commits after each step. Call it outside a transaction block and outside functions, in a session that commits each statement.";

@@ -348,12 +348,13 @@ static void
 say_column_type(const void *argument)
 {
 	const ChunkScan *scan = ((const Comparison *) argument)->scan;
+	const Oid	item_type = ((const Comparison *) argument)->item_type;
 	Oid			type = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->atttypid;
 
 	if (geterrcode() == ERRCODE_UNDEFINED_FUNCTION)
 	{
 		errdetail("Column \"%s\" is of type %s.", scan->column_name, format_type_be(type));
-		if (((const Comparison *) argument)->item_type == UNKNOWNOID)
+		if (item_type == UNKNOWNOID || (!scan->any && getBaseType(item_type) == getBaseType(type)))
 			errhint("Give an operator that this type has, with operator => '...'.");
 		else if (scan->any && OidIsValid(get_base_element_type(type)))
 			errhint("Ask for one array with chunk_scan().");

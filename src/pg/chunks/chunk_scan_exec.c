@@ -190,18 +190,16 @@ begin_scan(ChunkScanState *state)
 	foreach(cell, state->arguments)
 	{
 		NullableDatum *value = &fcinfo->args[foreach_current_index(cell)];
-		Oid			type = exprType(list_nth(state->call->args, foreach_current_index(cell)));
 
 		value->value = ExecEvalExpr((ExprState *) lfirst(cell), econtext, &value->isnull);
-		/* Of a row only the type is used, which may have been dropped. A name instead of a row is for the error. */
-		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION && type != TEXTOID && type != REGCLASSOID)
-			value->isnull = true;
+		if (foreach_current_index(cell) == CHUNK_SCAN_RELATION)
+			value->isnull = true;	/* only the argument's type is used, which may have been dropped */
 		if (!value->isnull)
 		{
 			int16		length;
 			bool		by_value;
 
-			get_typlenbyval(type, &length, &by_value);
+			get_typlenbyval(exprType(list_nth(state->call->args, foreach_current_index(cell))), &length, &by_value);
 			value->value = datumCopy(value->value, by_value, length);
 		}
 	}

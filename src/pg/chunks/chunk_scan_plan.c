@@ -7,6 +7,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_language_d.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -76,6 +77,15 @@ is_call(const Node *node, bool *any)
 	fmgr_info(call->funcid, &function);
 	*any = function.fn_addr == chunk_scan_any;
 	return *any || function.fn_addr == chunk_scan;
+}
+
+/* Is the first argument of this call a relation's name? The function refuses it, so the call gets no node. */
+static bool
+has_name_as_relation(const Node *call)
+{
+	const Oid	type = exprType(list_nth(((const FuncExpr *) call)->args, CHUNK_SCAN_RELATION));
+
+	return type == TEXTOID || type == REGCLASSOID;
 }
 
 /* ------------------------------------------------------------------------ planning */
@@ -360,7 +370,8 @@ chunk_scan_add_path(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 		return;
 	function_scan = linitial(rel->pathlist);
 	if (function_scan->pathtype != T_FunctionScan ||
-		!is_call(linitial_node(RangeTblFunction, rte->functions)->funcexpr, &any))
+		!is_call(linitial_node(RangeTblFunction, rte->functions)->funcexpr, &any) ||
+		has_name_as_relation(linitial_node(RangeTblFunction, rte->functions)->funcexpr))
 		return;
 
 	custom = makeNode(CustomPath);

@@ -169,7 +169,7 @@ my %ordinary = (
 	'_bf_add_text(bf,bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'"],
 	'operator || (bf, bf_text_item)' => ["bf_add(bf_empty(20), 'a'::text)", "'x'::bf_text_item"],
 	# These functions refuse all arguments but NULL.
-	(map { my $type = $_; map { ("${type}_add_operator($type,$_->[0])" => ["${type}_empty()", $_->[1]], "operator || ($type, $_->[0])" => ["${type}_empty()", $_->[1]]) }
+	(map { my $type = $_; map { ("_${type}_add_operator($type,$_->[0])" => ["${type}_empty()", $_->[1]], "operator || ($type, $_->[0])" => ["${type}_empty()", $_->[1]]) }
 		['"any"', 'NULL::bigint'], ['bf_text_item', 'NULL::bf_text_item'] } 'tbf', 'ibf'),
 	%of_timed_abf,
 	'abf_empty(bigint,double precision,interval,integer,integer)' => ['1000', '0.01', "'1 hour'", '3', '5'],
