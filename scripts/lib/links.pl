@@ -1,6 +1,7 @@
 #!/usr/bin/env perl
 # links.pl: finds links in the pages (*.md) of a folder that lead to a file that does not exist, or to a heading that
-# the page does not have. Links to other machines are not followed. Ends with status 1 if there is such a link.
+# the page does not have. Links to other machines are not checked. Ends with status 1 if a link is broken, or if the
+# pages have no link at all.
 #
 #   scripts/lib/links.pl FOLDER
 use strict;

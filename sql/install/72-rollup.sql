@@ -65,9 +65,10 @@ DO $$ BEGIN
 	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
 END $$;
 
--- LOCK TABLE needs the right to UPDATE or DELETE on the whole relation. So PUBLIC has the right to UPDATE only column
--- by column, and no right to DELETE: the view _tbf_rollup_dropped deletes instead. (A version that adds a column to the
--- table has to make this view and its rights anew in its upgrade.)
+-- In a mode that stops all readers and writers, LOCK TABLE needs a right such as UPDATE or DELETE on the whole
+-- relation. So PUBLIC has the right to UPDATE only column by column, and no right to DELETE: the view
+-- _tbf_rollup_dropped deletes instead. (A version that adds a column to the table has to make this view and its rights
+-- anew in its upgrade.)
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
 DO $$ BEGIN
@@ -264,8 +265,8 @@ END $$;
 COMMENT ON FUNCTION _tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
 -- The types of columns; null for a column that does not exist. The length of varchar and varbit and the precision of
--- numeric only limit the values, so a change of them does not matter: the length is left out, and the precision is
--- always written as 1000. The scale of numeric stays, because values are rounded to it.
+-- numeric only limit the values, so a change of them does not matter: the length is left out, and a precision, if
+-- there is one, is written as 1000. The scale of numeric stays, because values are rounded to it.
 CREATE FUNCTION _tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
@@ -370,7 +371,8 @@ BEGIN
 			WHERE span > interval '0' AND span < interval '1 minute' LOOP
 		RAISE WARNING 'the % "%" is shorter than a minute, the shortest bucket of a roll-up', short.what, short.span USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END LOOP;
-	-- The time column stands beside item and weight because a query of aggregates alone would be accepted without it.
+	-- The queries for item and weight also select the time column. Without it, an item such as count(*) would be
+	-- accepted; with it, PostgreSQL refuses the query, since the column is in no GROUP BY.
 	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s LIMIT 0', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
 			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) LIMIT 0', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
 			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s LIMIT 0', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
@@ -435,8 +437,8 @@ BEGIN
 		COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
 		COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
 		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
-	-- Removes definitions of roll-ups that DROP TABLE has dropped, even if the new table has got the OID of one of
-	-- them.
+	-- Deletes the definitions of roll-ups whose table was dropped with DROP TABLE. The new table may have got the OID
+	-- of such a table: a definition under this OID is deleted, too.
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;

@@ -258,8 +258,8 @@ evil_leaves_nothing("its error in $_->[0] leaves nothing either", "DO \$\$ BEGIN
 
 # ------------------------------------------------------- 3. functions that take a relation
 
-# The SQLSTATE that each role gets; the index is one without expressions. Roles: none, reader (SELECT), writer
-# (INSERT), keeper (MAINTAIN, from PostgreSQL 17 on), owner.
+# The SQLSTATE that each of five roles gets. The index has no expressions. The roles, in this order: one without any
+# right, the reader (SELECT), the writer (INSERT), the keeper (MAINTAIN, from PostgreSQL 17 on), the owner.
 my $keeper = $version >= 17 ? '00000' : '42501';
 my $index = "'app.words_2_v_w_idx'";
 my %expected = (

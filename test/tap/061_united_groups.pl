@@ -1,6 +1,8 @@
-# When level 1 of an index grows, VACUUM puts one group in the place of its groups. So a search reads about as many
-# pages as in an index that was built. No session loses a row by this: neither a session that knows only the old groups,
-# nor one on a standby, nor one after the server was killed in the middle.
+# A bf index has levels of filters for ranges of the table's pages; a range of level 1 is as long as 125 ranges of level
+# 0. A group is consecutive ranges of a level whose filters are stored together. When level 1 grows, VACUUM puts one
+# group in the place of its groups. So a search reads about as many pages as in an index that was built. No session
+# loses a row by this: neither a session that knows only the old groups, nor one on a standby, nor one after the server
+# was killed in the middle.
 use strict;
 use warnings;
 
@@ -162,8 +164,8 @@ subtest 'several groups' => sub {
 };
 
 # VACUUM fails after it has put one group in the place of the others, and before it has summarized the group. The table
-# grows, by rows without a value, so that the next group is due. Its filters must have room for the items of the old
-# ranges, though no bits tell these.
+# grows, by rows without a value, so that the next group is due. The filters of the next group must have room for the
+# items of the old ranges, though no bits in the index tell how many items these have.
 subtest 'after VACUUM has failed in the middle' => sub {
 	$db->sql(<<'SQL');
 CREATE FUNCTION may_fail(v integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$

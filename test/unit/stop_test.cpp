@@ -162,8 +162,8 @@ TEST(Stop, SetsThatAreRemade)
 }
 
 /*
- * A sort walks through the slots and then sorts hashes that begin alike. Chosen hashes, as half of these, all begin
- * alike. Then most of the time goes to sorting, so that has to ask too.
+ * A sort walks through the slots and then sorts hashes that begin alike. Half of the hashes here all begin alike, as
+ * hashes that an attacker has chosen may. Then most of the time goes to sorting, so the sorting has to ask, too.
  */
 TEST(Stop, SortsManyHashes)
 {

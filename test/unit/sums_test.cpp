@@ -412,7 +412,10 @@ TEST(Sums, OrderOfAMergeLeavesNoTraceHoweverFarApart)
 
 /* ----------------------------------------------------------- and overcounts little */
 
-/* An item that is alone in its filter does not collide, so its overcount comes from rounding only. */
+/*
+ * An item that is alone in its filter does not collide, so its overcount comes only from rounding and from what old
+ * planes have dropped.
+ */
 TEST_P(SumsIn, OvercountsAtMostAThousandthAndAUnit)
 {
 	Random random(191);

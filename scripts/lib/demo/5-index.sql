@@ -1,5 +1,5 @@
--- 5-index.sql: the index access method bf: what plain queries read with it and without it, and its size compared with
--- a B-tree.
+-- 5-index.sql: the index access method bf: what plain queries read with it and without it, what chunk_scan() reads, and
+-- the size of the index compared with a B-tree.
 
 -- A host with few hits, as one looks for in a log.
 SELECT host FROM access_log GROUP BY host ORDER BY count(*) BETWEEN 2 AND 20 DESC, count(*) DESC, host LIMIT 1 \gset

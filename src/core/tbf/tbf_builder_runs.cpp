@@ -80,11 +80,11 @@ sb_status streambloom::may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_bui
 		return SB_OK;
 
 	/*
-	 * A set that has too many items becomes cells (may_have_capacity()). Where all these items might be too many for a
-	 * set, no run is kept: the caller puts the items into a set, which finds out how many different ones there are, and
-	 * becomes cells if need be. runs->most is only an upper bound of that number, because runs may have items in
-	 * common. So if it is too large, and at least twice as many as are known to be different, the items are counted
-	 * first. This takes long, but happens rarely.
+	 * A set that has too many items becomes cells (may_have_capacity()). If the items of the runs, of the builder's set
+	 * and of `more` might be too many for one set, no run is kept: the caller puts all of them into a set, which finds
+	 * out how many different ones there are, and becomes cells if need be. runs->most is only an upper bound of the
+	 * different items, because runs may have items in common. So if this bound is too large, and at least twice as many
+	 * as are known to be different, the items are counted first. This takes long, but happens rarely.
 	 */
 	auto may_be_in_a_set = [&] {
 		return may_have_capacity(builder, hash_set_capacity_for(runs->most + in_set + more->hashes.count + 1));

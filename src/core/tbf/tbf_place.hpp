@@ -41,8 +41,9 @@ inline uint32_t block_of(uint32_t blocks, uint64_t hash)
 double items_for_fill(const sb_tbf *tbf, double fill);
 
 /*
- * For estimates: converts a counter of `units` units at the base (sb_tbf.unit_bits) to hits at the time `at`, rounded
- * to nearest. `units` may be negative. Slack is not added.
+ * For estimates: converts a counter to hits at the time `at`, rounded to nearest. The counter has `units` units
+ * (sb_tbf.unit_bits) at the filter's base, the moment for which its counters are written down (sb_tbf.h). `units` may
+ * be negative. Slack is not added.
  */
 double hits_at(const sb_tbf *tbf, double units, int64_t at);
 

@@ -80,7 +80,10 @@ add_groups(BfModel *model, int level, bool covered, const SampledRange *ranges, 
 	}
 }
 
-/* Makes `count` ranges of the `known_count` ranges known[]: each of these stands for several, or for a part of one. */
+/*
+ * Fills ranges[] with `count` ranges, spread evenly over the `known_count` ranges known[]. With fewer ranges than known
+ * ones some are left out, with more ranges some are repeated.
+ */
 static void
 spread(const SampledRange *known, uint32 known_count, SampledRange *ranges, uint32 count)
 {
@@ -105,9 +108,9 @@ add_alike(BfModel *model, int level, bool covered, const SampledRange *known, ui
 }
 
 /*
- * Adds level 0 of a table that was sampled to the model. The beginning of the table was read, and ranges strewn over
- * the rest of it. The beginning may be unlike the rest, so it stands for itself alone. The strewn ranges, put one after
- * the other, stand for all others. (If there are none, the beginning stands for all.)
+ * Adds level 0 of a sampled table to the model. The sample has the beginning of the table, and ranges strewn over the
+ * rest of it. The beginning may be unlike the rest, so it stands for itself alone. The strewn ranges, put one after
+ * the other, stand for the rest. (If no range was strewn, the beginning stands for the whole table.)
  */
 static void
 add_level_0(BfModel *model, const Sample *sample, const SampleColumn *column, bool covered)

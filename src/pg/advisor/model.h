@@ -1,6 +1,6 @@
 /*
- * model.h: computes how many bytes an index on a sampled column would take: a bf index and a B-tree (model.c), and a
- * GIN index (model_gin.c). For a bf index, also computes how many pages a look-up would read.
+ * model.h: computes how large an index on a sampled column would be: a bf index and a B-tree (model.c), and a GIN index
+ * (model_gin.c). For a bf index, also computes how many pages a look-up would read.
  */
 #ifndef STREAMBLOOM_PG_ADVISOR_MODEL_H
 #define STREAMBLOOM_PG_ADVISOR_MODEL_H

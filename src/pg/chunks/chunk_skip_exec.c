@@ -1,6 +1,7 @@
 /*
- * chunk_skip_exec.c: runs the node ChunkSkip. If children are left out when the execution begins, the node executes a
- * copy of the Append without them. chunk_skip_ask.c says when the indexes are asked.
+ * chunk_skip_exec.c: runs the node ChunkSkip. It stands above an Append or MergeAppend of partitions, and leaves out
+ * those that their bf indexes rule out. If children are left out when the execution begins, the node executes a copy
+ * of the Append without them. chunk_skip_ask.c says when the indexes are asked.
  */
 #include "chunks/chunk_skip_state.h"
 
@@ -184,8 +185,8 @@ chunk_skip_begin(CustomScanState *node, EState *estate, int eflags)
 
 /*
  * Makes the scans test arrays by hash (chunk_skip_hash.c). The arguments that are evaluated here were evaluated before,
- * when the indexes were asked, so this raises no new error. Arguments that are known are taken even if no child that
- * was kept is asked about them, because a child that is not asked may compare with them, too.
+ * when the indexes were asked, so this raises no new error. An argument that is known when the execution begins is
+ * taken even if no index is asked about it, because a child without such an index may compare with it, too.
  */
 static void
 hash_arrays(ChunkSkipState *state)

@@ -123,8 +123,8 @@ keys_of(const JoinSkipState *state, const KeyQuestion *question)
 /* -------------------------------------------------------------------------- asking */
 
 /*
- * Asks the index about all keys of the set, unless the index is passed over because asking others about this set was
- * in vain.
+ * Asks the index about all keys of the set, unless the index is passed over because asking other indexes about this
+ * set was in vain.
  */
 static void
 ask(JoinSkipState *state, KeyQuestion *question, JoinKeys *keys)

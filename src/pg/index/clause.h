@@ -14,7 +14,7 @@ typedef struct BfClause
 	bool		by_keys;		/* the items are keys inside values */
 	double		items;			/* number of items that are searched for */
 	double		required;		/* how many of these items each value that matches has; 0: none in particular */
-	/* of the ranges that have no matching row: the share that says "maybe"; 0: on level 0, 1: on the levels above */
+	/* of the ranges that have no matching row: the share that says "maybe"; [0]: on level 0, [1]: on higher levels */
 	double		in_vain[2];
 	double		selectivity;
 	double		keys_of_heap;	/* different keys in the whole column; 0: not known, or not needed */

@@ -60,8 +60,8 @@ begin_change(Relation index, Change *change)
 }
 
 /*
- * Counts a publication, so that a session that looks at the meta page next reads the geometry anew. Logs the change;
- * unlocks the pages.
+ * Counts the change on the meta page (its field `publications`). A session that finds another count than before reads
+ * anew where the groups lie. Logs the change, and unlocks the pages.
  */
 static void
 end_change(Change *change)
@@ -480,8 +480,9 @@ bf_index_can_publish_union(Relation index, int level)
 }
 
 /*
- * The level has one entry afterwards. The entries at the end of the directory are moved to the places of the level's
- * other entries. Directory pages that have no entry any more become free.
+ * Puts the group in the place of all groups of its level, which has one entry of the directory afterwards. The entries
+ * at the end of the directory are moved to the places of the level's other entries. Directory pages that have no entry
+ * any more become free.
  */
 void
 bf_index_publish_union(Relation index, const BfGroup *group)

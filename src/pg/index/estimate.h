@@ -29,9 +29,9 @@ extern int bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relati
 
 /*
  * Sets *estimate to the mean of what other partitions of the same table have answered about these clauses
- * (IndexClause). Returns false if there is no such mean: too few other partitions were asked, or none had an answer;
- * this one was asked itself; a value is not known; or indexes may not be asked. This takes a small part of the time
- * of bf_index_estimate(), and the index need not be opened.
+ * (IndexClause). Returns false if there is no such mean, for example because too few other partitions were asked, or
+ * because a value is not known. This takes a small part of the time of bf_index_estimate(), and the index need not be
+ * opened.
  */
 extern bool bf_index_estimate_like_others(PlannerInfo *root, const IndexOptInfo *info, const List *clauses,
 										  BfEstimate *estimate);

@@ -49,10 +49,11 @@ typedef struct Check
 } Check;
 
 /*
- * May the page lack this row? It may if the id of the transaction that deleted the row is less than one of the page's
- * two horizons. The standby horizon counts here on every server: the index need not have a row that only snapshots of
- * standbys can see, even if VACUUM has not removed the row yet. On a standby no lock keeps summarizers out. So after
- * the page of the table was read, the row may have been deleted and left out of a new summary.
+ * May the page lack this row? A filter page has two horizons, which are transaction ids. It may lack a row that was
+ * deleted by a transaction whose id is less than one of the two. The standby horizon counts here on every server: the
+ * index need not have a row that only snapshots of standbys can see, even if VACUUM has not removed the row yet. On a
+ * standby no lock keeps summarizers out. So after the page of the table was read, the row may have been deleted and
+ * left out of a new summary.
  */
 static bool
 may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
@@ -62,7 +63,7 @@ may_be_missing(Check *check, const BfRow *row, const BfFilterPage *content)
 	return check->viewer.snapshot->takenDuringRecovery && bf_index_is_before_horizon(&check->viewer, content);
 }
 
-/* Raises an error if the page that should have this item of a row in this column lacks it. */
+/* Raises an error if an item of a row is missing on its page of this column, although the page may not lack the row. */
 static void
 check_item(Check *check, const BfRow *row, uint64 hash, const BfGroup *group, int column, uint32 range)
 {
@@ -115,8 +116,8 @@ check_row(const BfRow *row, void *argument)
 }
 
 /*
- * Does the meta page say, even now, that this range has not begun? On a standby the range may have begun since the
- * geometry was read.
+ * Does the meta page say, even now, that this range has not begun, that is, that no build and no summarizer has reached
+ * it? On a standby the range may have begun since the geometry was read.
  */
 static bool
 has_not_begun(const Check *check, int level, uint32 range)
@@ -240,7 +241,10 @@ typedef struct ColumnStats
 	int64		ranges;			/* how many are in the sum */
 } ColumnStats;
 
-/* Adds a column's pages in a group to the statistics. Of its ranges only those below ranges_in_heap count. */
+/*
+ * Adds one column of a group to the statistics: its pages, and the bits of the summarized ranges whose number is less
+ * than ranges_in_heap.
+ */
 static void
 measure_group(Relation index, const BfGroup *group, int column, int hashes, uint32 ranges_in_heap, ColumnStats *stats)
 {

@@ -55,8 +55,8 @@ prefetch(const void *address, Size bytes)
 }
 
 /*
- * The most lines that are prefetched. After so many lines the processor itself has noticed that memory is read in
- * order.
+ * The most lines (of 64 bytes, one for each range) that are prefetched of a page. After so many lines the processor
+ * itself has noticed that memory is read in order.
  */
 #define LINES_FETCHED 16
 

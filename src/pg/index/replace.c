@@ -139,8 +139,8 @@ is_large_by_bits(const BfSummarizer *work, const BfGeometry *geometry, const BfG
 	bool		is_large;
 
 	/*
-	 * The group is kept if even one page for each column would save too little, or if ranges that are to come may need
-	 * its space.
+	 * The group is kept if even a new group of one page for each column would save too little. It is also kept if it
+	 * has room for ranges that the table will get later.
 	 */
 	if (!bf_index_is_worth_replacing(group->level, group->ranges, pages, group->columns) ||
 		group->first_range + group->ranges > geometry->level[group->level].begun)
@@ -175,9 +175,9 @@ items_of_range(const GroupItems *items, int columns, uint32 range)
 }
 
 /*
- * Chooses one of the `count` ranges of a group that begin with range `from`, at random, but none with less than half
- * of the mean number of items: few items tell nothing of a group whose other ranges have many. If all have less, the
- * result is any of them.
+ * Chooses at random one of the ranges `from` to from + count - 1 of a group, but none with less than half of the mean
+ * number of items: few items tell nothing of a group whose other ranges have many. If all of these ranges have less,
+ * the result is any of them.
  */
 static uint32
 choose_range(const GroupItems *items, const BfGroup *group, uint32 from, uint32 count)

@@ -104,7 +104,10 @@ struct BfSearch
 	ItemHasher *value_hasher;	/* NULL: none was needed yet */
 };
 
-/* Hashes the items of all keys for this index. The memory is taken from the current context. */
+/*
+ * Hashes the items of all conditions as this index hashes them. The memory of the hashes is taken from the current
+ * context.
+ */
 extern void bf_index_hash_search(BfSearch *search, Relation index);
 
 /* Is there a condition that no row satisfies? */
@@ -162,8 +165,8 @@ typedef struct Descent
 	int64		pages;
 	uint32		opened;			/* pages of the index that were opened so far */
 	/*
-	 * The ranges of the group searched last that BfVerdict counts as unsummarized. One of the group's pages is enough
-	 * for this: add_untrusted() tells when.
+	 * The ranges of the group searched last that BfVerdict counts as unsummarized. A range counts so if at least one of
+	 * the pages that were looked at says so (add_untrusted()).
 	 */
 	Mask		untrusted;
 

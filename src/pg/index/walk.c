@@ -61,8 +61,9 @@ add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *ite
 }
 
 /*
- * The pages below `covered` of all parts form a line, part after part, on which each page is as long as the weight of
- * its part. Returns the part that lies at the distance `place` from the beginning, and sets *page to the page there.
+ * Goes through the pages of all parts that are below `covered`, part after part. Each page counts as much as the weight
+ * of its part. Returns the part in which the sum of these weights first exceeds `place`, and sets *page to the page
+ * where this happens.
  */
 static const Part *
 find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
@@ -199,8 +200,8 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 		if (descent->failed)
 			return false;
 		/*
-		 * If no part was found although some pages are expected to be left, the levels below cannot be looked at.
-		 * Then priors[] says what they are expected to leave.
+		 * If the groups that were looked at leave no pages, although the prior expects some, it is not known where the
+		 * levels below would be looked at. Then priors[] says what they are expected to leave.
 		 */
 		if (walk->count == 0 && level > 0)
 		{
@@ -274,10 +275,10 @@ walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *b
 #define LEAST_ALTERNATIVES 3
 
 /*
- * How many alternatives a sample of a long condition may have (sample.h explains both words). A walk reads at most one
- * page of each group that it looks at for each value of an = ANY, and for each key of each query of a LIKE ANY. With
- * too many alternatives it could look at only one of several groups of the highest level, which would say nothing about
- * the others. So the more groups that level has, the fewer alternatives there are.
+ * How many alternatives a sample of a long condition may have (sample.h). For each value of an = ANY, and for each key
+ * of each query of a LIKE ANY, a walk reads at most one page of each group that it looks at. With too many alternatives
+ * it could look at only one of several groups of the highest level, which would say nothing about the other groups. So
+ * the more groups that level has, the fewer alternatives a sample may have.
  */
 static uint32
 most_alternatives(const Estimation *of)

@@ -247,8 +247,8 @@ sub chunk_scan
 	return ("SELECT q.n, r.id FROM ${name}_keys q, LATERAL chunk_scan(NULL::$name, '$column', q.$column) r WHERE q.n < 12", "SELECT q.n, r.id FROM ${name}_keys q JOIN $name r ON r.$column = q.$column WHERE q.n < 12");
 }
 
-# A statement that finds rows by an index and changes them. Its answer is a digest of these rows; the changes are
-# undone.
+# A statement that changes or locks the rows for which a condition is true. Its answer is a digest of these rows; the
+# changes are undone.
 sub change
 {
 	my ($relation) = @_;
