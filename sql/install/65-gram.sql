@@ -1,5 +1,6 @@
--- gram_ops and bytea_gram_ops: operator classes of bf indexes with which a query with LIKE, ILIKE, a regular
--- expression, ^@ or = skips pages of the table (docs/searching.md).
+-- gram_ops and bytea_gram_ops: operator classes of bf indexes with which queries skip pages of the table
+-- (docs/searching.md): on text those with LIKE, ILIKE, a regular expression, ^@ or =, on bytea those with LIKE or =.
+-- bf_grams() shows the grams of a text.
 
 CREATE FUNCTION bf_gram_class_options(internal) RETURNS void AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bf_gram_class_options(internal) IS 'options of gram_ops: n, the characters of a gram (3 to 8, 4 if nothing is said); fold (on), false_positive_rate (0.1)';

@@ -1,9 +1,10 @@
--- 72-rollup.sql: the table of definitions, and the functions that make and drop a roll-up (docs/rollups.md). A roll-up
--- is a table that tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day,
--- in a filter of type tbf, and a list of the hottest items. A group is one combination of values of the grouping
--- columns; it has rows of its own. A bucket is closed when it is over and the lateness (a time for late hits) has
--- passed; until then it is open. A tier has all buckets of one length; when they are old they are folded, that is,
--- merged into longer buckets of the next tier.
+-- 72-rollup.sql: the table of definitions, the functions that make and drop a roll-up (docs/rollups.md), and what the
+-- other functions of roll-ups share: checks, and the starts and ends of buckets. A roll-up is a table that
+-- tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day, in a filter of
+-- type tbf, and a list of the hottest items. A group is one combination of values of the grouping columns; it has rows
+-- of its own. A bucket is closed when it is over and the lateness (a time for late hits) has passed; until then it is
+-- open. A tier has all buckets of one length; when they are old they are folded, that is, merged into longer buckets of
+-- the next tier.
 --
 -- Each function runs with the rights of its caller. Names in a body that is a string, as in PL/pgSQL, are looked up
 -- when the function runs. So such a function sets search_path to pg_catalog, and writes the schema of this extension
@@ -421,7 +422,7 @@ BEGIN
 	EXECUTE format('CREATE INDEX ON %s (starts)', made);
 	-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA
 	-- IDENTITY FULL, PostgreSQL would refuse to change the rows of a roll-up that is published (for example FOR ALL
-	-- TABLES). It adds to the WAL only if wal_level is logical.
+	-- TABLES). REPLICA IDENTITY FULL makes the WAL longer only if wal_level is logical.
 	EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
 	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
 	EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';

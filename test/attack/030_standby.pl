@@ -162,8 +162,8 @@ my $deadline = $^T + $seconds;
 my $length = $seconds > 100 ? 15 : 8;
 my $number = 0;
 my $longest = 0;
-# After the second schema, another one is begun only if there is time for it and for the promotion. It is expected to
-# take as long as the longest one so far.
+# After the second schema, another schema is begun only if there is time for it and for the promotion. The next schema
+# is expected to take as long as the longest one so far.
 while (!$run->failures && ($number < 2 || time() + $longest + 5 < $deadline))
 {
 	my $began = time();

@@ -338,8 +338,8 @@ BEGIN
 	END LOOP;
 END $$;
 
--- The steps of sbf and ibf, and of an abf that counts items. All ways of adding the same items must give the same
--- bytes and the same flags.
+-- The steps of sbf and ibf, and of an abf that counts items. An aggregate, one call for each item, an array, and two
+-- parts must give the same bytes. An array and the window function must give the same flags.
 CREATE PROCEDURE stable_history(seed int) LANGUAGE plpgsql AS $$
 DECLARE
 	type text;

@@ -2,7 +2,8 @@
  * fuzz_main.cpp: runs a fuzz target without libFuzzer.
  *   fuzz_x [runs [seed [folder]]]   seeded mutations of valid inputs and of those in a folder, the same everywhere
  *   fuzz_x file ...                 these inputs again
- * An input that ends the program is first written to a file, if STREAMBLOOM_FUZZ_KEEP names one.
+ * If STREAMBLOOM_FUZZ_KEEP names a file, each mutation is written to it before it is run. So afterwards the file has
+ * the one that has ended the program.
  */
 #include "fuzz_support.h"
 

@@ -1,5 +1,5 @@
 /*
- * operations_bf.cpp: the operations of bf.
+ * operations_bf.cpp: the operations of bf whose instructions are counted.
  */
 #include "operations.h"
 

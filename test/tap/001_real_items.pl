@@ -1,7 +1,7 @@
 # bf on real items: 1.3 million disk block numbers, and the 25 thousand URLs of a blog's log. No item is ever missed,
-# whichever way the filter was built. The measured false-positive rate is not above the one that was asked for. The size
-# is what docs/bf.md promises. (The block numbers are every fourth of the trace w106 of CloudPhysics, see SOURCES.md of
-# the data. If STREAMBLOOM_SECONDS is above 60, all 5.3 million are taken.)
+# whichever way the filter was built. The measured false-positive rate is at most four standard errors above the one
+# that was asked for. The size is what docs/bf.md promises. (The block numbers are every fourth of the trace w106 of
+# CloudPhysics, see SOURCES.md of the data. If STREAMBLOOM_SECONDS is above 60, all 5.3 million are taken.)
 use strict;
 use warnings;
 

@@ -1,7 +1,7 @@
 /*
  * sums_test.cpp: exact sums, and what is stored of them. The promises: no undercount; the same bytes whatever the order
- * of rows and the number of workers; an overcount of at most 0.1 % and a unit. tbf_sums.hpp explains what planes are,
- * and that old planes fall out.
+ * of rows and the number of workers; for an item that shares no cell an overcount of at most 0.1 %, a unit, and what
+ * old planes have dropped. tbf_sums.hpp explains what planes are, and that old planes fall out.
  */
 #include "tbf_support.h"
 
@@ -359,8 +359,8 @@ TEST(Sums, NeverUndercountManyLateHitsThatFellOut)
 }
 
 /*
- * A merged filter may have an older base than its newest part. Seen from that base, what fell out weighs up to 2^32
- * times as much.
+ * The base of a merged filter, the moment for which its counters are written down, may lie up to 32 half-lives before
+ * its newest hit. At that base, what fell out with old planes weighs up to 2^32 times as much as at the newest hit.
  */
 TEST(Sums, NeverUndercountAFilterThatFellOutOfAMerge)
 {

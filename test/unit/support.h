@@ -1,6 +1,6 @@
 /*
- * support.h: what the unit tests share: buffers and memory that the sanitizers watch, look-ups, and a bf that owns its
- * memory.
+ * support.h: what the unit tests share: random numbers and hashes, buffers and memory that the sanitizers watch, kinds
+ * of items, look-ups, a bf that owns its memory, and sets of hashes.
  *
  * All randomness comes from std::mt19937_64 with a seed written in the test, so a failure comes back.
  */

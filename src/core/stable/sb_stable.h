@@ -186,8 +186,8 @@ SB_NODISCARD sb_status sb_stable_check_cells(const sb_stable *stable, const void
 uint8_t		sb_stable_value_of(const sb_stable *stable, const void *cells, double importance) SB_NOEXCEPT;
 
 /*
- * Shows the importance of an item that arrives to the sample, which may take it in or not. Call this function once for
- * each item, before sb_stable_value_of(). It does nothing for a filter that does not rank importances. Up to item
+ * Offers the importance of an item to the sample, which may take it in or not. Call this function once for each item
+ * that arrives, before sb_stable_value_of(). It does nothing for a filter that does not rank importances. Up to item
  * number SB_STABLE_SAMPLED_ITEMS each item so far is in the sample with the same probability (Vitter 1985, algorithm
  * R). From then on each new item replaces a random entry of the sample with the probability SB_STABLE_SAMPLE /
  * SB_STABLE_SAMPLED_ITEMS. So the sample follows a stream that changes. Which items enter the sample depends only on

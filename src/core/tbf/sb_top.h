@@ -23,8 +23,8 @@ extern "C" {
  * The list is a table of up to 2c items. When it is full, it is purged: the (c + 1)-th largest L is subtracted from the
  * L of all items, and items with no L left are dropped (as in DataSketches' frequent items: Anderson et al. 2017). A
  * purge adds this amount to the error, and takes as much from each of at least c + 1 items. So (c + 1) * error + the
- * sum of all L <= W, always. Merging adds up the bounds and the errors of both lists, and purges if there are too many
- * items (Agarwal et al. 2012): the inequalities add up.
+ * sum of all L <= W, but for rounding. Merging adds up the bounds and the errors of both lists, and purges if there are
+ * too many items (Agarwal et al. 2012): the inequalities add up.
  *
  * Rounding: L is always rounded down and the error always up. The unit is 2^-40 hits at the base (see sb_tbf.h); in a
  * stored list whose largest number is 2^21 hits or more it is larger, but at most 2^-60 of that number. So the error

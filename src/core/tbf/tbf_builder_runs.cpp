@@ -4,9 +4,9 @@
  * builder is empty at first, and each worker's builder comes as one run.
  *
  * Runs are kept until something needs a set: a hit or a stored filter is added, several runs are serialized or united
- * with another builder, or a builder is added that cannot be kept as a run (may_keep_run_of()). Then own_items() moves
- * the items to a set. sb_tbf_builder_store() needs no set if the result has cells, unless it has minimum increase or
- * builder->filters.
+ * with another builder, a builder is added that cannot be kept as a run (may_keep_run_of()), or the result is stored as
+ * an exact filter. Then own_items() moves the items to a set. To store a result with cells needs a set only if it has
+ * minimum increase or builder->filters.
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"

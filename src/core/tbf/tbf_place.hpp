@@ -1,6 +1,7 @@
 /*
  * tbf_place.hpp: which block and which of its cells a hash has in a tbf. Both follow from the bits that an exact filter
- * keeps of a hash (SB_KEPT_HASH_MASK). For the core's own files and its tests.
+ * keeps of a hash (SB_KEPT_HASH_MASK). Also what several files do with headers and estimates of a tbf. For the core's
+ * own files and its tests.
  */
 #ifndef STREAMBLOOM_TBF_PLACE_HPP
 #define STREAMBLOOM_TBF_PLACE_HPP

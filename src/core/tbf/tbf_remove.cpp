@@ -2,12 +2,13 @@
  * tbf_remove.cpp: takes hits out again: the deletion of the Counting filter (Fan, Cao, Almeida, Broder 2000).
  *
  * Why other items are never undercounted afterwards. As long as nothing was forgotten, each counter, as a number of
- * hits at the base, is at least the exact sum of the hits on its cell. (A hit counts once for each position that its
- * item has there.) This is so because sums are only rounded up. Merging, widening, and decay that forgets nothing also
- * round up, or repeat counters. The hit to be taken out is part of that sum, with exactly the value that is known
- * here: sb_tbf_hit() rounds the same weight at the same moment in the same way. That value times the number of
- * positions, rounded down to units, is subtracted. What remains is at least the exact sum of all other hits, of other
- * items and of this one. For the same reason, a counter below the hit's value proves that the hit is not there.
+ * hits at the base (sb_tbf.h), is at least the exact sum of the hits on its cell. (An item has several positions, which
+ * may be in the same cell. Its hit counts there once for each of them.) This is so because sums are only rounded up.
+ * Merging, widening, and decay that forgets nothing also round up, or repeat counters. The hit to be taken out is part
+ * of that sum, with exactly the value that is known here: sb_tbf_hit() rounds the same weight at the same moment in the
+ * same way. That value times the number of positions, rounded down to units, is subtracted. What remains is at least
+ * the exact sum of all other hits, of other items and of this one. For the same reason, a counter below the hit's value
+ * proves that the hit is not there.
  *
  * Since the amount is rounded down, less than one unit of the hit may stay in each counter. A whole hit that has not
  * decayed is a whole number of units, so nothing of it stays.

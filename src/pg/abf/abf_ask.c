@@ -42,9 +42,9 @@ SB_FUNCTION_OF_SLICES(abf_contains_at, SB_LOOKUP_ABF, 0)
 
 /*
  * If `answer` is true, returns whether one of the elements of argument 1 is found, else whether one of them is not
- * found. They are looked up as of the time in argument 2; if this time is NULL, as of the filter's newest item. An
- * item's block may lie in two TOAST chunks. So reading it counts as two slices of the stored value: parts as in
- * slices.h, not the slices of abf.h.
+ * found. They are looked up as of the time in argument 2; if this time is NULL, as of the filter's newest item. The
+ * block with an item's bits may lie in two TOAST chunks. So each look-up counts as two slices of the stored value:
+ * parts as in slices.h, not the slices of abf.h.
  */
 static bool
 search_elements(FunctionCallInfo fcinfo, bool answer)

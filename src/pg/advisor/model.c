@@ -1,6 +1,6 @@
 /*
- * model.c: computes what an index on a column would take and read, from a sample of the table (sample.c). For
- * bf_index_advise() (advise.c).
+ * model.c: computes what a bf index on a column would take and read, and what a B-tree would take, from a sample of the
+ * table (sample.c). For bf_index_advise() (advise.c).
  */
 #include "base/compat.h"
 

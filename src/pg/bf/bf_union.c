@@ -298,8 +298,8 @@ SB_FUNCTION_IN_OWN_MEMORY(bf_union_agg_final)
 /* -------------------------------------------------------------- smaller filters */
 
 /*
- * Returns a copy of the filter. Its size is halved as long as the rate for the estimated number of items stays at most
- * fpr. REQUIRES: the filter has lines.
+ * Returns a copy of the filter. Its size is halved as long as its number of lines is even, and the rate for the
+ * estimated number of items stays at most fpr. REQUIRES: the filter has lines.
  */
 static Datum
 fold(const BfValue *bf, double fpr)

@@ -1,5 +1,6 @@
 /*
- * chunk_question.c: finds the questions that the `bf` indexes of a chunk can answer (see chunk_question.h).
+ * chunk_question.c: finds the questions that the `bf` indexes of a chunk can answer, and opens chunks and their
+ * indexes. See chunk_question.h.
  */
 #include "chunks/chunk_question.h"
 

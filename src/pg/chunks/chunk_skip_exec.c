@@ -91,8 +91,8 @@ has_array(const ChunkSkipState *state)
 }
 
 /*
- * Keeps the own session from changing the children that are left out, as PostgreSQL keeps it from changing those that
- * are read (partitions_in_use.h).
+ * Keeps the own session from altering, truncating or dropping the children that are left out, as PostgreSQL does for
+ * those that are read (partitions_in_use.h).
  */
 static void
 keep_left_out_in_use(const ChunkSkipState *state)
@@ -244,7 +244,7 @@ chunk_skip_rescan(CustomScanState *node)
 
 	if (append == NULL)
 		return;
-	/* The Sorts must know the limit before they decide whether they return the rows of the last scan again. */
+	/* Sort nodes below must know the LIMIT before they decide whether they return the rows of the last scan again. */
 	if (state->limit != NULL)
 		tell_limit(state);
 	if (bms_overlap(node->ss.ps.chgParam, state->parameters))

@@ -1,8 +1,9 @@
 /*
  * join_skip_exec.c: executes the node JoinSkip, which stands above the scan of a table.
  *
- * Before the first row of each scan the node takes the sets of keys that are complete and were not given up
- * (join_keys.h), and asks the table's indexes about them. A page is *left* if it may hold a row with a key of each set.
+ * Hash joins above the node collect the keys of their inner sides in sets (join_keys.h). Before the first row of each
+ * scan the node takes the sets that are complete and were not given up, and asks the table's indexes about their keys.
+ * A page is *left* if it may hold a row with a key of each set.
  * If no page is left, nothing is read. If fewer than nine in ten pages are left, a sequential scan of a heap reads only
  * these, by *spans* of consecutive pages, one span after the other. Any other scan is read as it is.
  */

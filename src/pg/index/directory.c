@@ -7,7 +7,8 @@
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
  * the steps leaves only free pages (space.c), and perhaps a directory page without entries. Only one process at a time
  * changes the meta page and the directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new. There is
- * one exception: any writer of a row may set `beyond` to BF_BEYOND_UNKNOWN (bf_index_set_beyond()).
+ * one exception: any writer of a row may set the meta page's field `beyond` to BF_BEYOND_UNKNOWN
+ * (bf_index_set_beyond()).
  */
 #include "index/directory.h"
 

@@ -1,6 +1,6 @@
 /*
- * replace.c: groups whose filters are many times too large are replaced by smaller ones, for VACUUM and the SQL
- * functions that summarize all ranges.
+ * replace.c: groups whose filters are many times too large are replaced by smaller ones, and groups at the end of the
+ * file are moved to free pages, for VACUUM and the SQL functions that summarize all ranges.
  *
  * A group is consecutive ranges of the heap whose filters have the same size, on pages of its own. This size never
  * changes. But the first ranges of a group may have been fuller than all later ones, or rows were deleted. Then another
@@ -11,10 +11,11 @@
  * 3. The new group is published in the place of the old one, in one WAL record (directory.c).
  * 4. Those of its ranges that were summarized, full or placeholders before step 1 are summarized, as in any group.
  *
- * A reader or writer that has an older geometry comes to the old group's pages. It finds the ranges unsummarized
- * there; or it finds that these are other pages now, and so its geometry is old (bf_index_filter_page_in_use()). In
- * both cases a reader reads the ranges, and a writer does nothing. (README.md, "Why no row can be lost".) A crash
- * between the steps leaves a group whose ranges are unsummarized, and pages that are free.
+ * A session's geometry says where the groups lie. A reader or writer that has an older geometry comes to the old
+ * group's pages. It finds the ranges unsummarized there; or it finds that these are other pages now, and so its
+ * geometry is old (bf_index_filter_page_in_use()). In both cases a reader reads the ranges, and a writer does nothing.
+ * (README.md, "Why no row can be lost".) A crash between the steps leaves a group whose ranges are unsummarized, and
+ * pages that are free.
  */
 #include "index/replace.h"
 
@@ -40,9 +41,9 @@
 #define PAGES_THAT_PROVE 256
 
 /*
- * To find out whether rows of a large group were deleted, one of its ranges in SAMPLED_OF is read, but at least one and
- * at most SAMPLED_RANGES. The second one is read only if by the first one the group is many times too large, and so
- * on. No further group is sampled once the share MOST_SAMPLED of the heap was read for this; but at least one is.
+ * To find out whether rows of a large group were deleted, one in SAMPLED_OF of its ranges is read, but at least one
+ * range and at most SAMPLED_RANGES. Each further range is read only if by the ranges before it the group is many times
+ * too large. At least one group is sampled; no further one once the share MOST_SAMPLED of the heap was read for this.
  */
 #define SAMPLED_RANGES 4
 #define SAMPLED_OF 8
@@ -71,8 +72,8 @@ is_known(double items)
 
 /*
  * Finds the lines that a group of these ranges needs in each column. If the items of at most half of the ranges are
- * known, the column keeps its lines: the other ranges are full or still to come, and may need them. Returns the number
- * of pages of such a group.
+ * known, the column keeps its lines: the other ranges, such as full ones, may need them. Returns the number of pages of
+ * such a group.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const GroupItems *items, uint32 *lines)
@@ -392,7 +393,7 @@ new_group_list(const BfGeometry *geometry)
 
 /*
  * Sets *large to the groups that are many times too large by their bits. Sets *others to the other groups that can be
- * sampled: those of level 0 that have enough pages.
+ * sampled (can_be_sampled()); these are groups of level 0.
  */
 static void
 find_large_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, GroupList *large,

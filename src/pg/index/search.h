@@ -1,6 +1,7 @@
 /*
- * search.h: what a search looks for, and how it goes down the levels of an index. search.c prepares it, descend.c finds
- * the pages, scan.c and probe.c begin it.
+ * search.h: what a search looks for, and how it goes down the levels of an index. (Level 0 has a filter for each short
+ * range of the heap, a level above for each longer one.) search.c prepares a search, descend.c finds the pages, scan.c
+ * and probe.c begin it.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SEARCH_H
 #define STREAMBLOOM_PG_INDEX_SEARCH_H
@@ -39,7 +40,7 @@ typedef struct Condition
 	int			column;			/* from 0 */
 	bool		is_hashed;		/* the hashes fit the index that was asked last */
 	bool		given;			/* the caller has hashed the items, under `collation` */
-	/* no range can be ruled out: IS NOT NULL, keys that say nothing, or given hashes that do not fit the index */
+	/* no range can be ruled out by this condition, as for IS NOT NULL, or if the hashes do not fit the index */
 	bool		unknown;
 	uint32		count;			/* number of hashes; if it is 0 and `unknown` is false, no row satisfies the key */
 	/*
@@ -161,7 +162,7 @@ typedef struct Descent
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	/* pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
+	/* heap pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
 	int64		pages;
 	uint32		opened;			/* pages of the index that were opened so far */
 	/*

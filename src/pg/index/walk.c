@@ -1,9 +1,10 @@
 /*
- * walk.c: looks at some pages of an index, from which the whole is judged.
+ * walk.c: looks at some pages of an index, from which the whole is judged: what a search leaves, and how many items
+ * ranges have in common.
  *
  * A search is carried out as the executor will do it: from the highest level down. But on each level only some groups
- * are looked at, spread evenly over the pages that the level above has left. The share that these groups leave is taken
- * to be left everywhere.
+ * (of ranges, whose filters are stored together) are looked at, spread evenly over the pages that the level above has
+ * left. The share that these groups leave is taken to be left everywhere.
  *
  * A condition is *long* if it has very many *alternatives*: the values of an = ANY, or the queries of a LIKE ANY
  * (sample.h).
@@ -93,9 +94,10 @@ find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
 }
 
 /*
- * Looks at groups of a level, spread evenly over the walk's parts. Afterwards the parts are those that this level has
- * left (on level 0 they are not kept). Returns how many pages of the heap are left. `prior` is the share that the
- * level is expected to leave; it is used for what was not looked at.
+ * Looks at groups of a level, spread evenly over the walk's parts: the pages of the heap that the levels above have
+ * left. Afterwards the parts are the pages that this level has left; on level 0 they are not kept. Returns how many
+ * pages of the heap are left. `prior` is the share that the level is expected to leave; it is used for what was not
+ * looked at.
  */
 static double
 walk_level(Walk *walk, int level, double prior)
@@ -299,10 +301,11 @@ leave_out(Condition *condition)
 }
 
 /*
- * Estimates what a search leaves. The first walk is for all conditions that are not long. Then for each long
- * condition there is a walk for its common alternatives and one for a sample of the others, both together with the
- * conditions that are not long. Of the pages that the first walk leaves, these two walks tell the share that has an
- * alternative of the long condition. What the first walk leaves is multiplied by the shares of all long conditions.
+ * Estimates what a search leaves. The first walk is for all conditions that are not long. Then for each long condition
+ * there is a walk for its common alternatives, if statistics know any, and one for a sample of its other alternatives;
+ * each of these walks is also for the conditions that are not long. Of the pages that the first walk leaves, they tell
+ * the share that has an alternative of the long condition. What the first walk leaves is multiplied by the shares of
+ * all long conditions.
  */
 static bool
 estimate_search(Estimation *of, BfEstimate *estimate)

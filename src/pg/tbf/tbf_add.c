@@ -1,5 +1,6 @@
 /*
- * tbf_add.c: makes filters, adds hits to stored filters, and removes hits. The aggregates are in tbf_agg.c.
+ * tbf_add.c: makes empty filters, changes the layout of a filter, adds hits to stored filters, and removes hits. The
+ * aggregates are in tbf_agg.c.
  */
 #include "tbf/tbf.h"
 

@@ -123,8 +123,8 @@ sub index_on
 		(chance(0.1) ? ' WHERE ' . pick('k > 10', 'a IS NOT NULL', 'id >= 0') : '') } grep { !$seen{"@$_"}++ } [$class->('a')], @columns;
 }
 
-# Dimensions: x and y have the types of a and b, or other types of their families; z is the integer that both are made
-# of.
+# Dimensions. Their columns x and y have the types of the columns a and b of the facts, or other types of the same
+# families; z is the integer that x and y are made of.
 sub make_dimensions
 {
 	my ($self) = @_;
