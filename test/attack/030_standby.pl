@@ -7,10 +7,10 @@
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/030_standby.pl
 #
 # No query can use a B-tree here. A B-tree that the primary builds leaves out rows that are dead on the primary. The
-# standby uses it for older snapshots too, and these snapshots miss such rows. Against this each page of a bf index has
-# a horizon, a transaction id: older snapshots do not rely on the page. A row that is committed and deleted during
-# CREATE INDEX CONCURRENTLY is missing in both kinds of index, so such builds are made only if STREAMBLOOM_CONCURRENTLY
-# is set.
+# standby uses it for older snapshots too, and these snapshots miss such rows. Against this the filter pages of a bf
+# index have horizons, transaction ids: older snapshots do not rely on the page. A row that is committed and deleted
+# during CREATE INDEX CONCURRENTLY is missing in both kinds of index, so such builds are made only if
+# STREAMBLOOM_CONCURRENTLY is set.
 use strict;
 use warnings;
 

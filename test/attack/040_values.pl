@@ -339,7 +339,8 @@ BEGIN
 END $$;
 
 -- The steps of sbf and ibf, and of an abf that counts items. An aggregate, one call for each item, an array, and two
--- parts must give the same bytes. An array and the window function must give the same flags.
+-- parts must give the same bytes. An array and the window function must give the same flags: which items had come
+-- before.
 CREATE PROCEDURE stable_history(seed int) LANGUAGE plpgsql AS $$
 DECLARE
 	type text;

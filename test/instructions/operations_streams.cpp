@@ -1,6 +1,6 @@
 /*
- * operations_streams.cpp: those operations whose instructions are counted that belong to sbf, ibf and abf, the filters
- * that find duplicates in a stream.
+ * operations_streams.cpp: the operations of sbf, ibf and abf whose instructions are counted. These filters find
+ * duplicates in a stream.
  */
 #include "operations.h"
 

@@ -202,8 +202,8 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 		if (descent->failed)
 			return false;
 		/*
-		 * If the groups that were looked at leave no pages, although the prior expects some, it is not known where the
-		 * levels below would be looked at. Then priors[] says what they are expected to leave.
+		 * If the groups that were looked at leave no pages, although some are expected to be left elsewhere, it is not
+		 * known at which pages to look on the levels below. Then priors[] says what these levels are expected to leave.
 		 */
 		if (walk->count == 0 && level > 0)
 		{
