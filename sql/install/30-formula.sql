@@ -1,4 +1,4 @@
--- 30-formula.sql: calculators, for planning a filter before it is made (docs/bf.md, docs/sbf.md)
+-- 30-formula.sql: calculators for planning a filter before it is made: the classic Bloom filter, and bf (docs/bf.md)
 
 CREATE FUNCTION bloom_false_positive_rate(bits double precision, hashes double precision, items double precision) RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

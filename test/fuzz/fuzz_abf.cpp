@@ -49,7 +49,7 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* True if the core's own readers accept the filter, and write its header to the same bytes. */
+/* True if the core's own readers accept the filter, and its header, read and written again, has the same bytes. */
 static bool readable(const sb_abf &abf, const Copy &slices)
 {
 	Copy header(SB_ABF_HEADER);

@@ -1,6 +1,7 @@
 /*
- * fuzz_tbf_input.cpp: makes valid inputs for fuzz_tbf.cpp: a stored tbf of either layout, with counters or exact items,
- * sometimes with a list of hot items or a table of recurring minimum, and the numbers that precede it.
+ * fuzz_tbf_input.cpp: makes valid inputs for fuzz_tbf.cpp: five numbers (a hash, two times, a weight, and one that
+ * makes choices), and then a stored tbf of either layout. It has counters or exact items, and sometimes a list of hot
+ * items or a table of recurring minimum.
  */
 #include "fuzz_tbf.h"
 

@@ -1,6 +1,6 @@
-# How much memory the state of an aggregate takes: in 25 thousand groups of a few items each, and in one group of many
-# million. And 250 thousand calls in one query leave no memory behind. If STREAMBLOOM_SECONDS is above 60, there are
-# four times as many groups and calls.
+# How much memory the state of an aggregate takes: in 25 thousand groups of four items each, in two thousand groups of
+# 200, and in one group of many million. The results must be right. And 250 thousand calls in one query leave no memory
+# behind. If STREAMBLOOM_SECONDS is above 60, there are 100 thousand groups of four items, and a million calls.
 use strict;
 use warnings;
 
@@ -41,8 +41,8 @@ my $settings = <<'SQL';
 SET max_parallel_workers_per_gather = 0; SET work_mem = '2GB'; SET enable_sort = off; SET jit = off;
 SQL
 
-# The bytes of memory per group while all states exist: they are measured at the first row that a hashed aggregate
-# returns.
+# Returns whether the aggregate is hashed, and the bytes of memory per group while all states exist. They are measured
+# at the first row that a hashed aggregate returns.
 sub bytes_of_group
 {
 	my ($aggregate, $count, $table) = @_;
@@ -120,8 +120,8 @@ subtest 'the results of many groups are right' => sub {
 
 subtest 'memory of one filter with many million items' => sub {
 	plan skip_all => 'the server does not tell its memory (no /proc)' if $db->sql("SELECT peak_now('') IS NULL") eq 't';
-	# A filter that sizes itself has 32 MB of lines in memory from some 650,000 items on. With 5 million items this
-	# would be more than two of its values, so it gets 20 million.
+	# A filter that sizes itself has 32 MB of lines in memory from some 650,000 items on. For 5 million items that would
+	# be more than twice the stored value, so this filter gets 20 million.
 	foreach (['bf_agg(x, :n)', 5_000_000], ['bf_agg(x)', 20_000_000])
 	{
 		my ($aggregate, $items) = @$_;

@@ -1,7 +1,8 @@
 # Values from outside are not trusted. Tens of thousands of mutations of valid values, from a seed, come in as text, as
 # bytea and as binary. Most functions and operators read those that are accepted. Every refusal is an error of class 22
 # (or 42804 if kinds do not agree, 54000 for sizes beyond the limit, 55000 if hits cannot be removed), and the server
-# stays up. The test is short; STREAMBLOOM_SECONDS=600 goes on with other seeds for that time, from STREAMBLOOM_SEED on.
+# stays up. Arguments that are out of range, and calls of functions that only aggregates may call, are refused, too. The
+# test is short; STREAMBLOOM_SECONDS=600 goes on with other seeds for that time, from STREAMBLOOM_SEED on.
 use strict;
 use warnings;
 
@@ -133,8 +134,8 @@ BEGIN
 	RETURN substring(decode(repeat(encode(pattern, 'hex'), size / length(pattern) + 1), 'hex') FROM 1 FOR size);
 END $$;
 
--- A header with another shape that agrees with the length, so that the checks behind the check of the length are
--- reached.
+-- Returns a value of another size, with a header that agrees with this size. So the checks that come after the check of
+-- the size are reached.
 CREATE FUNCTION reshape(kind text, value bytea) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	number int;
@@ -371,7 +372,8 @@ user_function('tbf',
 	['tbf_send', 'tbf_send(v) = bytea(v)', 1],
 );
 
-# For both stable types. They differ in the arguments of the functions that add items, and of the false-negative rate.
+# For both stable types. They differ in the arguments of the functions that add items, and of the false-negative rate,
+# and only for an sbf does || add an item.
 foreach my $type ('sbf', 'ibf')
 {
 	my ($one, $many) = $type eq 'sbf' ? ('', '') : (', 0.7', ', ARRAY[0, NULL, 1e9]');
@@ -526,7 +528,7 @@ sub problems
 	$db->sql("DELETE FROM problems WHERE type = '$type'");
 }
 
-# All statements below run in one session. state_of() returns the SQLSTATE of the first error, '00000' without an error.
+# Runs SQL in a session that all calls share. Returns the SQLSTATE of the first error, '00000' without an error.
 my $session = PsqlSession->new($db->name);
 sub state_of { return ($session->ask($_[0]))[1]; }
 

@@ -1,6 +1,6 @@
 # TimescaleDB in the same database. chunk_scan refuses its hypertables and their chunks, because only TimescaleDB's own
-# plans find their rows. Plain queries on them give the same answers with bf indexes and ChunkSkip as without.
-# chunk_scan of other tables works as ever.
+# plans find their rows. Plain queries on them give the same answers with bf indexes, ChunkSkip and JoinSkip as without.
+# chunk_scan of other tables works as ever. Filters work in continuous aggregates and in jobs.
 use strict;
 use warnings;
 

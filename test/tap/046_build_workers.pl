@@ -25,7 +25,8 @@ sub workers
 	return "SET max_parallel_maintenance_workers = $workers; SET maintenance_work_mem = '256MB'; SET client_min_messages = debug1;\n";
 }
 
-# Runs SQL. Returns the numbers of workers that its builds had, in order, and what else was printed.
+# Runs SQL. Returns the exit code of psql, the numbers of workers that the builds had, in order, the output and the
+# messages.
 sub with_workers
 {
 	my ($workers, $sql) = @_;
@@ -35,7 +36,8 @@ sub with_workers
 	return ($code, "@had", $out, $err);
 }
 
-# The bytes of a relation's file, without the headers of pages, which say when the pages were written.
+# content() returns the number of a relation's pages and a hash of their bytes, without the headers of pages, which say
+# when the pages were written.
 $db->sql(<<'SQL');
 CREATE FUNCTION content(relation regclass) RETURNS text LANGUAGE sql AS $$
 	SELECT count(*) || ' ' || md5(string_agg(md5(substr(pg_read_binary_file(pg_relation_filepath(relation), n * 8192, 8192), 25)), '' ORDER BY n))
@@ -169,8 +171,9 @@ CREATE TABLE owned WITH (parallel_workers = 2) AS SELECT i::bigint AS id FROM ge
 ALTER TABLE owned OWNER TO streambloom_046;
 SQL
 $db->sql(workers(2) . 'SET search_path = public, pg_temp; CREATE INDEX owned_whom ON owned USING bf (as_whom(id))');
-# The filters hold what the expression returned for the owner. When another user rechecks the rows, the expression
-# returns another value, so all rows are removed.
+# Returns how many rows an index scan for this value finds, and its recheck removes. The filters hold what the
+# expression returned for the owner. The recheck runs as another user, for whom the expression returns another value, so
+# it removes all rows that are found.
 sub rows_rechecked
 {
 	my ($value) = @_;

@@ -1,6 +1,7 @@
 /*
  * format_test.cpp: stored headers of bf and tbf. What was written is read back. A corrupt header is refused, or is at
- * least consistent. golden_test.cpp reads the golden files.
+ * least consistent. Also: which kinds of items are equal, and the texts of statuses. golden_test.cpp reads the golden
+ * files.
  */
 #include "tbf_support.h"
 

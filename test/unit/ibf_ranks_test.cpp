@@ -1,7 +1,8 @@
 /*
  * ibf_ranks_test.cpp: an ibf without a range of importances, which ranks each importance among those of the latest
- * items. Values are spread evenly, the false-positive rate is kept (unless the importances keep rising), and important
- * items are remembered longer.
+ * items (the sample). Values are spread evenly, the false-positive rate is kept (unless the importances keep rising),
+ * and important items are remembered longer. A sample that cannot be right is refused. Unions do not depend on their
+ * order.
  */
 #include "stable_support.h"
 

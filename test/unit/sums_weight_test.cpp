@@ -424,8 +424,8 @@ TEST(SumsWeight, ScaleIsThatOfTheFilters)
 
 /*
  * Like SumsMerge.ChargesForWhatFellOutAndNoMore, with weights: the slack that is charged for hits that fall out must
- * not change any count noticeably. Such hits are at least 33 half-lives old, or weigh as little compared with the
- * newest hit. A weight that has many digits must not make them fall out earlier.
+ * not change any count noticeably. Such hits are at least 33 half-lives old, or their weight makes them as small as
+ * hits of this age. A weight that has many digits must not make hits fall out earlier.
  */
 TEST(SumsWeight, ChargeForWhatFellOutAndNoMore)
 {
@@ -527,7 +527,7 @@ TEST(SumsWeight, OverflowOfTheTotalIsSaidAndNeverWraps)
 			{
 				ASSERT_EQ(sums.unite(sums), SB_OK);
 				Tbf sum;
-				/* what fell out is far smaller than the newest hit: only 2^126 of it are an overflow (too_much) */
+				/* what fell out counts in small units: its total is an overflow from 2^126 of them on (too_much) */
 				if (!falls_out || base + 62 + 33 + doubling >= 126)
 				{
 					EXPECT_EQ(sums.store(&sum), SB_TOTAL_OVERFLOW) << doubling;

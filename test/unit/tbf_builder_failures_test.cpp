@@ -1,6 +1,7 @@
 /*
  * tbf_builder_failures_test.cpp: sb_tbf_builder when memory ends, the caller wants to stop, or a number grows too
- * large. A call that fails loses nothing of what was added before, leaks nothing, and may be repeated.
+ * large. A call that fails loses nothing of what was added before, leaks nothing, and may be repeated. (An overflow may
+ * also lose hits that are still pending, that is, that earlier calls have taken but not yet added.)
  */
 #include "tbf_builder_support.h"
 
@@ -10,7 +11,7 @@ using namespace test;
 
 namespace {
 
-/* The core asks whether to stop. The answer is "stop" from this question on (1: the next one). */
+/* The core asks whether to stop. The answer becomes "stop" at the question with this number (1: the next question). */
 uint64_t questions_left;
 bool asked_after_stop;
 
@@ -42,7 +43,7 @@ struct Life
 	bool self_sized;
 	std::vector<Hit> hits;
 	std::vector<Hit> others;
-	Tbf filter; /* to add to the builder, if it has cells */
+	Tbf filter; /* to add to the builder, unless its `cells` are empty */
 };
 
 /*
@@ -178,8 +179,8 @@ std::vector<Life> lives()
 		{planned(20000, hour), SB_TBF_SUMS_OF_ITEMS, false, crowd, {crowd.begin() + 300, crowd.begin() + 700}, Tbf()});
 
 	/*
-	 * adds exact filters to a builder of cells and to one of items, and a filter with cells to a builder that sizes
-	 * itself
+	 * exact filters that are added to a builder of cells and to one of items, and a filter with cells that is added to
+	 * a builder that sizes itself
 	 */
 	Owned few = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
 	add_all(few.get(), hits_of(random, 300, 200, 30));
@@ -240,7 +241,7 @@ TEST(TbfBuilderFailures, LosesNothingAndLeaksNothingWhenItIsStopped)
 }
 
 /*
- * A plane of the largest possible set of items has 256 MB. To clear it without asking whether to stop would delay a
+ * A plane of a large set of items has hundreds of megabytes. To clear it without asking whether to stop would delay a
  * cancel. (Planes of cells are released instead.)
  */
 TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
@@ -279,7 +280,7 @@ TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
 	}
 }
 
-/* A hit that overflows is dropped, and so are all hits that were not added yet (pending). What was added stays. */
+/* A hit that overflows is lost. Hits that were still pending with it may be lost, too. What was settled stays. */
 TEST(TbfBuilderFailures, OverflowComesWithALaterCallAndTheRestStays)
 {
 	Memory memory;

@@ -1,5 +1,6 @@
 /*
- * tbf_support.h: a tbf and a builder that own their memory, for the tests, and an exact oracle for decayed counts.
+ * tbf_support.h: what the tests of tbf share: a tbf and a builder that own their memory, checks of a stored tbf, access
+ * to single cells, and an exact oracle for decayed counts.
  */
 #ifndef STREAMBLOOM_TEST_TBF_SUPPORT_H
 #define STREAMBLOOM_TEST_TBF_SUPPORT_H
@@ -187,9 +188,10 @@ inline ::testing::AssertionResult not_undercounted(const Tbf &exact, const Tbf &
 }
 
 /*
- * Checks a filter that the core has stored. The core's own readers must accept it, and write its header to the same
- * bytes. The other layout must have the same counters, give the same answers, and decay to the same filter. The way
- * back must lead to the same bytes. An exact filter is only compared with the same filter with cells.
+ * Checks a filter that the core has stored. The core's own readers must accept it, and its header, read and written
+ * again, must have the same bytes. The other layout must have the same counters, give the same answers, and decay to
+ * the same filter. The way back must lead to the same bytes. For an exact filter the other layout is a filter with
+ * cells, and not_undercounted() compares the two.
  */
 inline ::testing::AssertionResult readable(const Tbf &filter)
 {

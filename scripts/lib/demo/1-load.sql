@@ -1,5 +1,6 @@
 -- 1-load.sql: makes access_log, in partitions by time, out of demo.hit, which the recipes of docs/logs.md have filled
--- from log_line; and makes the filters. Variables: source (text).
+-- from log_line. Then makes the filters, and checks that those of the partitions miss nothing. Variable: source, the
+-- name of the log, which is shown.
 
 CREATE FUNCTION demo.verdict(ok boolean, what text) RETURNS text LANGUAGE sql
 	RETURN CASE WHEN ok THEN '[ok]   ' ELSE '[FAIL] ' END || what;
@@ -14,8 +15,8 @@ SELECT count(*) AS lines FROM log_line WHERE (line ~ '^#(Software|Version|Date|S
 
 CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
 	PARTITION BY RANGE (at);
--- One partition per day; for a log of more than 100 days one per week, month or year, so that there are at most 100
--- or one per year.
+-- A partition is a day, a week, a month or a year: the shortest of these that makes at most 100 partitions; a year if
+-- none does.
 SELECT unit, CASE unit WHEN 'day' THEN 'YYYY_MM_DD' WHEN 'week' THEN 'IYYY_"w"IW' WHEN 'month' THEN 'YYYY_MM' ELSE 'YYYY' END AS name
 FROM (VALUES (1, 'day'), (2, 'week'), (3, 'month'), (4, 'year')) u (n, unit)
 WHERE unit = 'year' OR (SELECT count(DISTINCT date_trunc(unit, at)) FROM demo.hit WHERE at <= now() + interval '1 day') <= 100

@@ -86,10 +86,10 @@ typedef struct sb_memory
 /* --------------------------------------------------------------- stopping */
 
 /*
- * A function of the core whose time grows with the size of a filter calls `stop` every few milliseconds. If `stop`
- * returns true, the function does not call it again and returns SB_INTERRUPTED at once. Its output is then of no use;
- * if it changes a filter in place, a part of the filter may be changed. NULL is the default: then nothing is called.
- * Call sb_set_stop() once, before other threads use the core.
+ * A function of the core that can return SB_INTERRUPTED calls `stop` every few milliseconds. If `stop` returns true,
+ * the function does not call it again and returns SB_INTERRUPTED at once. Its output is then of no use; if it changes a
+ * filter in place, a part of the filter may be changed. NULL is the default: then nothing is called. Call sb_set_stop()
+ * once, before other threads use the core.
  */
 typedef bool (*sb_stop_function) (void);
 

@@ -12,8 +12,8 @@
 using namespace streambloom;
 
 /*
- * Plans a filter that sizes itself for `items` items. It keeps the builder's hash_count, with which the items have
- * been added.
+ * Plans a filter that sizes itself for `items` items. It has the builder's hash_count: if the builder has lines, its
+ * items were added to them with this number.
  */
 static sb_status plan_for(const sb_bf_builder *builder, uint64_t items, sb_bf *plan)
 {
@@ -90,9 +90,9 @@ static sb_status count_items(const sb_bf_builder *builder, double *out)
 }
 
 /*
- * Plans the result if filters with lines were added: it has the lines of these filters, widened until there is room
- * for the builder's own items. Let the load be the number of items per line. The builder's items may add the load that
- * the filters leave free at this rate, but always at least an eighth of the largest load. The number of lines is
+ * Plans the result if filters with lines were added: it has the lines of these filters, widened until there is room for
+ * the builder's own items. Let the load be the number of items per line. The builder's items may add the load that the
+ * filters leave free at the rate plan->fpr, but always at least an eighth of the largest load. The number of lines is
  * doubled until this holds, or until SB_BF_MAX_LINES allows no further doubling. Each doubling halves the load of the
  * builder's items, but not that of the filters. So the builder's items lift the rate of filters that are already full
  * only a little.

@@ -139,7 +139,10 @@ public:
 			leaving_ *= factor;
 	}
 
-	/* Takes the next character. Returns true if there are n characters, so that gram() is the gram of the last n. */
+	/*
+	 * Takes the next character. Returns true if the run has at least n characters now (n: the constructor's `length`).
+	 * Then gram() is the gram of the last n.
+	 */
 	bool push(uint32_t character)
 	{
 		const uint64_t coefficient = character + uint64_t{1};
@@ -173,7 +176,10 @@ public:
 			coefficient = 0;
 	}
 
-	/* The only gram of a text that has fewer than n characters, marks included. REQUIRES: all of them were pushed. */
+	/*
+	 * The only gram of a text that is shorter than n characters, the marks of its beginning and end included. REQUIRES:
+	 * all its characters and marks were pushed.
+	 */
 	uint64_t gram_of_short_text() const { return mix(value_ * factor + mark_of_short_text); }
 
 private:

@@ -139,10 +139,11 @@ void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned c
 /*
  * The value of an importance by its rank (see sb_stable_value_of()). If all importances of a sample of `count` were
  * different, entry j would have the value 1 + floor((2j + 1) / (2 count) * Max). Equal importances share the mean of
- * these values, rounded down. So the values of a stream never have a higher mean than uniform values, and are not
- * spread more widely. Because log(1 + k_i / p') is concave, the filter then tends to at least as many zero cells as
- * with uniform values, and so to no higher rate (sb_stable_zeros() explains k_i and p'). With SB_TWO_CLASS there are
- * only two values: Max if the importance is above the median of the sample, else floor(Max / 2).
+ * these values, rounded down. So, as long as a stream goes on like the sample, its values have no higher mean than
+ * uniform values, and are not spread more widely. Because log(1 + k_i / p') is concave, the filter then tends to at
+ * least as many zero cells as with uniform values, and so to no higher rate (sb_stable_zeros() explains k_i and p').
+ * With SB_TWO_CLASS there are only two values: Max if the importance is above the median of the sample, else
+ * floor(Max / 2).
  */
 static uint8_t value_by_rank(const sb_stable *stable, const void *cells, double importance)
 {
@@ -197,11 +198,11 @@ uint8_t sb_stable_value_of(const sb_stable *stable, const void *cells, double im
 namespace streambloom {
 
 /*
- * Evicts non-zero cells, each with a probability inversely proportional to its value: a cell is drawn from all cells,
- * and loses 1 with the probability 1/value. One random number decides both which cell is drawn and whether it loses 1:
- * the high half of the product with m is the cell, and the low half is uniform and independent of the high half. This
- * is repeated until P cells have lost 1, but at most SB_STABLE_TRIES * P times, so that a step in a nearly empty filter
- * does not take long. In such a filter fewer than P cells may lose 1.
+ * Lowers P cells by 1 (P is stable->evictions). A cell is drawn from all m cells. If it is not zero, it loses 1 with
+ * the probability 1/value. One random number decides both which cell is drawn and whether it loses 1: the high half of
+ * its product with m is the cell, and the low half is uniform and independent of the high half. At most
+ * SB_STABLE_TRIES * P cells are drawn, so that a step in a nearly empty filter does not take long. In such a filter
+ * fewer than P cells may lose 1.
  */
 void evict_by_value(sb_stable *stable, unsigned char *cells)
 {

@@ -32,11 +32,11 @@ size_t sb_stable_cell_bytes(const sb_stable *stable) noexcept
 }
 
 /*
- * The number of bits of a cell that a plan chooses. There are m cells with values up to Max, and a step lowers P of
- * them by 1. Value-weighted eviction (value_weighted) passes over zero cells: a step goes on drawing until it has
- * lowered P other cells. So if items raise their cells by less than P per step on average, cells become zero until a
- * step does not find P cells to lower in its 32 P tries. In that state a cell of the value Max lasts
- * m Max (Max + 1) / 2 / (32 P) steps. With multi_class, which evicts at random, it lasts m Max / P steps.
+ * The number of bits of a cell that a plan chooses. There are m cells with values up to Max. A step lowers P of them by
+ * 1, and sets the K cells of an item. Value-weighted eviction (value_weighted) passes over zero cells: a step goes on
+ * drawing until it has lowered P other cells. So if items raise their cells by less than P per step on average, cells
+ * become zero until a step does not find P cells to lower in its 32 P tries. In that state a cell of the value Max
+ * lasts m Max (Max + 1) / 2 / (32 P) steps. With multi_class, which evicts at random, it lasts m Max / P steps.
  *
  * With few bits value-weighted eviction is worse than multi_class, for every P that keeps the rate. With four bits, and
  * as few hashes as best_hashes() chooses, a cell lasts longer than with multi_class and the P that keeps the rate of an
@@ -61,8 +61,8 @@ static int default_bits(sb_scheme scheme)
  * The number of hashes that a plan chooses. For eviction at random it is the number with which items are remembered
  * longest in the given bytes; a search with sb_stable_false_negatives() found it. With fewer hashes the rate of
  * value-weighted eviction rises less if the importances are higher than planned. So for value-weighted eviction it is
- * the smallest number with which important items are missed less often than with multi_class and the P of an sbf
- * (default_bits()).
+ * the smallest number with which important items are missed less often than with multi_class and as many evictions as
+ * an sbf needs (default_bits() has figures).
  */
 static int best_hashes(double fpr, int bits, sb_scheme scheme)
 {
@@ -75,12 +75,12 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
 }
 
 /*
- * The P that a plan chooses, as a number that may be too large or NaN. An ibf of multi_class with as many evictions as
- * an sbf keeps the rate whatever the importances are. But it forgets important items sooner than the sbf does: in an
- * sbf every item sets its cells to Max, also cells that it shares with important items. With fewer evictions, just
- * enough for uniform importances, an ibf remembers important items much longer (docs/ibf.md has the figures). So
- * multi_class and value_weighted are planned for uniform importances; ranks are always uniform. For two_class the share
- * of important items is not known, so the plan keeps the rate whatever that share is.
+ * The number of evictions in a step (P) that a plan chooses. It may be too large or NaN. An ibf of multi_class with as
+ * many evictions as an sbf keeps the rate whatever the importances are. But it forgets important items sooner than the
+ * sbf does: in an sbf every item sets its cells to Max, also cells that it shares with important items. With fewer
+ * evictions, just enough for uniform importances, an ibf remembers important items much longer (docs/ibf.md has the
+ * figures). So multi_class and value_weighted are planned for uniform importances; ranks are always uniform. For
+ * two_class the share of important items is not known, so the plan keeps the rate whatever that share is.
  */
 static double best_evictions(double fpr, const sb_stable &plan)
 {

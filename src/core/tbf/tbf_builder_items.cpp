@@ -1,6 +1,7 @@
 /*
- * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, until the builder goes over to sums of
- * cells. Items are read some at a time, from a set or from runs.
+ * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, and takes the items of other builders, until
+ * the builder goes over to sums of cells. Items are read some at a time, from a set or from runs (the sorted items of
+ * parallel workers).
  */
 #include "base/memory.hpp"
 #include "base/stop.hpp"
@@ -121,7 +122,7 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
 
 /*
  * With minimum increase: raises each cell to the largest sum of its items. So each cell of an item is at least the
- * item's sum, and the result does not depend on the order of the slots.
+ * item's sum, and the result does not depend on the order of the items.
  */
 static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
 {
@@ -140,7 +141,10 @@ static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *item
 	return status;
 }
 
-/* Adds the words of all items to the planes of the same indices. REQUIRES: the builder has these planes. */
+/*
+ * Adds all items of `items` to the builder, in the planes of the same indices. With minimum increase and cells,
+ * raise_cells() does this. REQUIRES: the builder has these planes.
+ */
 static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items)
 {
 	item_reader reader(items);
@@ -178,9 +182,9 @@ void streambloom::release_sums(sb_tbf_builder *builder)
 }
 
 /*
- * Makes the planes that `items` has, copies its items, and releases its sums. If the builder has sums of cells now, it
- * also adds the sums in builder->filters to them. If something fails, it releases the new sums instead, and the
- * builder becomes `items` again.
+ * Makes the planes that `items` has, copies the items, and releases the sums of `items`. If the builder has sums of
+ * cells now, also adds the sums in builder->filters to them. If something fails, releases the new sums of the builder
+ * instead, and the builder becomes `items` again.
  */
 static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
 {

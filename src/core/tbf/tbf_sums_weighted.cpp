@@ -18,7 +18,7 @@
 
 using namespace streambloom;
 
-/* Returns in which half-life since 2000 the newest hit lies, or the filter's base if that is later. */
+/* Returns in which half-life since 2000 the newest hit lies, or the filter's base if that is later; 0 without decay. */
 static int64_t newest_half_life(const sb_tbf *filter)
 {
 	return filter->half_life == 0 ? 0 : std::max(filter->base, floor_divide(filter->newest, filter->half_life));

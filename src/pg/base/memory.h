@@ -1,6 +1,6 @@
 /*
- * memory.h: zeroed memory for the states of aggregates, and memory contexts in the form that the core takes
- * (sb_memory).
+ * memory.h: memory contexts in the form that the core takes (sb_memory), zeroed memory for the states of aggregates,
+ * and the core's secret.
  */
 #ifndef STREAMBLOOM_PG_MEMORY_H
 #define STREAMBLOOM_PG_MEMORY_H

@@ -1,6 +1,6 @@
 /*
- * times.h: converts intervals and times to the form that the core takes. An interval is a number of microseconds, a
- * time the number of microseconds since 2000-01-01 00:00 UTC.
+ * times.h: converts intervals to the form that the core takes, and back, and checks intervals and times. To the core an
+ * interval is a number of microseconds, a time the number of microseconds since 2000-01-01 00:00 UTC.
  */
 #ifndef STREAMBLOOM_PG_TIMES_H
 #define STREAMBLOOM_PG_TIMES_H

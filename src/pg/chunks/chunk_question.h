@@ -1,5 +1,6 @@
 /*
- * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer. The functions of ask.h ask them.
+ * chunk_question.h: finds the questions that the `bf` indexes of a chunk can answer, and opens chunks and indexes. The
+ * functions of ask.h ask the questions.
  *
  * A *key* is a condition that one column of an index can answer. Its forms are column = argument, column = ANY
  * (argument), these two with another operator of the column's operator family, and column IS NULL. A boolean column
@@ -95,7 +96,8 @@ extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
 
 /*
  * Returns all keys (a list of QuestionKey) that the clauses give for an index. In the clauses `varno` is the number
- * of the table. The list is empty if the index is partial and the clauses do not imply its predicate.
+ * of the table. The list is empty if the index is partial and the clauses do not imply its predicate. *known keeps what
+ * was found out about an operator, for the next call; it is zeroed before the first one.
  */
 extern List *chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known);
 

@@ -1,6 +1,6 @@
 /*
- * chunk_skip_explain.c: says in EXPLAIN what a ChunkSkip asked, how many children it left out, and why the others were
- * read.
+ * chunk_skip_explain.c: says in EXPLAIN what a ChunkSkip asked, how many children it left out, why the others were
+ * read, and how many of them returned no row; and with VERBOSE, why there is no PartitionScan.
  */
 #include "chunks/chunk_skip_state.h"
 

@@ -4,10 +4,11 @@
  * keys, as bf indexes say. README.md proves that no row is lost; numbers in parentheses, as in (2), are points of this
  * proof.
  *
- * For each hash key of a join that drops outer rows without a partner, the outer expression is followed down to the
- * scans that it comes from. If the table of such a scan has a bf index on the expression that arrives there, the scan
- * gets a JoinSkip. A PartitionScan (partition_scan.h) that waits for keys of this expression gets the keys. If any scan
- * is asked, JoinKeys is put below the join's Hash. If the plan gets ChunkSkips (chunk_skip.h), they are there already.
+ * Only a join that drops outer rows without a partner gets the nodes (is_source() has more conditions). For each hash
+ * key that can be collected, the outer expression is followed down to the scans that it comes from. If the table of
+ * such a scan has a bf index on the expression that arrives there, the scan gets a JoinSkip. A PartitionScan
+ * (partition_scan.h) that waits for keys of this expression gets the keys. If any scan is asked, JoinKeys is put below
+ * the join's Hash. If the plan gets ChunkSkips (chunk_skip.h), they are there already.
  *
  * An expression is called "over" the result of a plan node, or "over" the columns of a table, if its Vars refer to
  * that result, or to those columns.
@@ -201,8 +202,8 @@ typedef struct Answer
 } Answer;
 
 /*
- * Finds out how an index that can answer the key hashes values: as which types, and under which collation. Sets
- * *answer (3). Returns false
+ * Sets *answer: as which types, and under which collation, the question's index hashes the values of its column and the
+ * keys that it is asked about (3). Returns false
  * - if the index cannot be used,
  * - if the key is not an equality, or
  * - if the items of the index are not the values of the column, but parts of them, such as the grams of a text.
@@ -231,8 +232,9 @@ find_hash(Relation heap, const ChunkQuestion *question, const QuestionKey *key, 
 
 /*
  * Finds an index of the scan's table that can be asked about a hash key, and sets *answer. Returns false if there is
- * none. `outer` is the key's outer expression, over the table's columns. chunk_questions() takes only values without
- * columns, so it gets the key's clause with a parameter in place of the inner expression.
+ * none, or if the scan costs about as little as a question to the index. `outer` is the key's outer expression, over
+ * the table's columns. chunk_questions() takes only values without columns, so it gets the key's clause with a
+ * parameter in place of the inner expression.
  */
 static bool
 find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
@@ -282,8 +284,9 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 
 /*
  * *place is a scan, or a JoinSkip above a scan. If the scan's table has a bf index that can be asked about the key,
- * puts a JoinSkip above the scan unless there is one already, and adds the key to the JoinSkip. `expression` is over
- * the scan's result. Returns whether the index will be asked.
+ * puts a JoinSkip above the scan unless there is one already, and adds the key to the JoinSkip. (Not for parallel
+ * scans, nor for a table that the statement samples or changes.) `expression` is over the scan's result. Returns
+ * whether the index will be asked.
  */
 static bool
 ask_at(Plan **place, Node *expression, const HashKey *key)

@@ -1,5 +1,6 @@
 /*
- * attempt.c: runs code in a subtransaction. An error that the caller expects is returned or dropped instead of raised.
+ * attempt.c: runs code in a subtransaction (bf_index_try() in parallel mode: without one). An error that the caller
+ * expects is returned or dropped instead of raised.
  */
 #include "base/compat.h"
 

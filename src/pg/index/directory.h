@@ -1,8 +1,9 @@
 /*
- * directory.h: adding groups to an index, replacing them, and letting ranges begin. A group has the filters of up to
- * 125 neighbouring ranges of one level. To publish is to change the meta page. It counts publications, so that every
- * session notices that it has to read the page anew. README.md has the states of a range: unsummarized, placeholder,
- * summarized, full.
+ * directory.h: changes of the meta page and of the directory: groups are added or replaced, ranges begin (from then on
+ * writers visit them), and what a build, a summarization or VACUUM has found is noted down. A group has the filters of
+ * up to 125 neighbouring ranges of one level. To publish is to change the meta page. It counts publications, so that
+ * every session notices that it has to read the page anew. README.md has the states of a range: unsummarized,
+ * placeholder, summarized, full.
  */
 #ifndef STREAMBLOOM_PG_INDEX_DIRECTORY_H
 #define STREAMBLOOM_PG_INDEX_DIRECTORY_H
@@ -44,8 +45,8 @@ extern bool bf_index_can_publish_union(Relation index, int level);
 
 /*
  * Publishes a group whose pages have been written. It takes the place of all groups of its level. It begins with range
- * 0, and has more ranges than they. REQUIRES: bf_index_can_publish_union() has returned true; nobody else adds groups;
- * all ranges are unsummarized on the pages of all these groups.
+ * 0, and has more ranges than all these groups together. REQUIRES: bf_index_can_publish_union() has returned true;
+ * nobody else adds groups; all ranges are unsummarized on the pages of the old groups and of the new one.
  */
 extern void bf_index_publish_union(Relation index, const BfGroup *group);
 
@@ -103,8 +104,8 @@ bf_index_count_full(BfFullRanges *full, uint32 range)
 extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
 
 /*
- * Notes down whether the next run of replace.c looks for groups that have lost most of their items, even if no rows
- * were deleted meanwhile. REQUIRES: nobody else adds groups.
+ * Notes down whether the next search for groups to replace (replace.c) also looks for groups that have lost most of
+ * their items, even if no rows were deleted meanwhile. REQUIRES: nobody else adds groups.
  */
 extern void bf_index_note_sample_again(Relation index, bool again);
 

@@ -1,4 +1,7 @@
-/* figures.c: computes from the geometry of an index (geometry.h) the figures that the planner uses (figures.h). */
+/*
+ * figures.c: computes from the geometry of an index (geometry.h) the figures that the planner uses (figures.h). Makes
+ * figures up for an index that does not exist or cannot be read.
+ */
 #include "index/figures.h"
 
 #include <math.h>

@@ -31,9 +31,10 @@ typedef struct BfIndexFigures
 } BfIndexFigures;
 
 /*
- * Sets *figures. `index` is NULL if the index does not exist. For such an index, and for one whose meta page is
- * damaged, the figures are made up, and the result is false. Then the index must not be asked anything more. (No error
- * is raised here. If the query scans a damaged index, the scan raises it.)
+ * Sets *figures. `index` is NULL for an index that does not exist (an extension such as hypopg pretends that it does).
+ * For such an index, and for one that is damaged, the figures are made up, and the result is false. Then the index must
+ * not be asked anything more. (The error of a damaged index is raised when a query scans it. In parallel mode it is
+ * raised here already.)
  */
 extern bool bf_index_get_figures(IndexOptInfo *info, Relation index, BfIndexFigures *figures);
 

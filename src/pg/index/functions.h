@@ -1,5 +1,6 @@
 /*
- * functions.h: how SQL functions look at pg_class and open an index.
+ * functions.h: how SQL functions look at pg_class, open an index, and check the block numbers and levels that they are
+ * given.
  */
 #ifndef STREAMBLOOM_PG_INDEX_FUNCTIONS_H
 #define STREAMBLOOM_PG_INDEX_FUNCTIONS_H

@@ -63,7 +63,10 @@ extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *prese
  */
 extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
 
-/* Can a value match this query alone if it has at most the hashes for which present[] is true? */
+/*
+ * Can a value match query `number` (from 0) if, of the search's hashes, it has at most those for which present[] is
+ * true? If that is not certain, the answer is true.
+ */
 extern bool bf_index_key_query_can_match(const BfKeySearch *search, uint32 number, const bool *present);
 
 /*

@@ -120,8 +120,8 @@ typedef struct BfMetaPage
 } BfMetaPage;
 
 /*
- * An entry of the directory. The ranges of a level's stretches follow each other without a gap, from range 0 on. The
- * entries may stand in another order.
+ * An entry of the directory: a stretch, that is, groups of one level that follow each other and are alike. The ranges
+ * of a level's stretches follow each other without a gap, from range 0 on. The entries may stand in another order.
  */
 typedef struct BfStoredStretch
 {

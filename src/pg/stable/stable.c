@@ -1,6 +1,7 @@
 /*
- * stable.c: the functions that sbf and ibf share: parameters, look-ups, decay, union, information. sbf.c and ibf.c
- * have the functions of one type only, stable_agg.c the aggregates, stable_window.c the window functions.
+ * stable.c: the functions that sbf and ibf share: parameters, adding, look-ups, decay, union, information. sbf.c and
+ * ibf.c have the functions of one type only, stable_agg.c the aggregates, stable_window.c the window functions,
+ * stable_formula.c the calculators.
  */
 #include "stable/stable.h"
 

@@ -83,7 +83,10 @@ length_of(const Interval *interval, int64 least, const char *name, const char *h
 	return microseconds;
 }
 
-/* The same for an argument, which is at least a microsecond. Raises a notice if it is shorter than a minute. */
+/*
+ * Does what length_of() does, for the interval in argument `argno`, which must be at least a microsecond. Raises a
+ * notice if it is shorter than a minute.
+ */
 static int64
 length_argument(FunctionCallInfo fcinfo, int argno, const char *name, const char *hint)
 {

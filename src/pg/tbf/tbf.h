@@ -177,7 +177,10 @@ extern uint64_t tbf_builder_hash(sb_tbf_builder *builder, const sb_tbf *plan, It
 extern void tbf_builder_add_hot_hit(sb_tbf_builder *builder, ItemHasher *hasher, Datum item, uint64_t hash,
 									const sb_moment *moment, double weight);
 
-/* Adds a hit to the counters and to the list of hot items. `hit` is what tbf_hit() returned for the weight. */
+/*
+ * Adds a hit to the sums, and to the list of hot items if the filter has one. `hit` is what tbf_hit() returned for the
+ * weight.
+ */
 static inline void
 tbf_builder_add_hit(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item, uint64_t hash,
 					const sb_moment *moment, uint64_t hit, double weight)

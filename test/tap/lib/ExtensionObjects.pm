@@ -1,17 +1,19 @@
 # All objects of the extension as the system catalogs have them, to compare an upgraded extension with a fresh one.
 #
-# The query is made from the catalogs themselves: it takes every column of the row of each object, so that nothing has
-# to be listed here that an upgrade script may forget. OIDs are written as what they stand for.
+# The query is made from the catalogs themselves: it takes all columns of the row of each object but a few (%different),
+# so that nothing has to be listed here that an upgrade script may forget. OIDs are written as what they stand for.
 package ExtensionObjects;
 
 use strict;
 use warnings;
 
-# Columns that need not be the same: names of files, statistics, owners, and what ALTER TABLE ADD COLUMN leaves.
+# Columns that need not be the same: OIDs of the object itself or of its table, names of files, statistics, owners, and
+# what ALTER TABLE ADD COLUMN leaves.
 my %different = map { $_ => 1 } qw(oid extowner relfilenode relpages reltuples relallvisible relallfrozen reltoastrelid relfrozenxid relminmxid
 	relnatts attrelid attnum attcacheoff atthasmissing attmissingval aggfnoid);
 
-# What a column of type pg_node_tree means, as SQL: these trees have positions in the text of a script.
+# For each catalog, SQL that shows what its columns of type pg_node_tree mean. The trees themselves are not compared,
+# because they contain positions in the text of a script.
 my %definition = (
 	pg_proc => "concat_ws(' ', '(' || pg_get_function_arguments(x.oid) || ')', pg_get_function_result(x.oid), pg_get_function_sqlbody(x.oid))",
 	pg_class => "CASE WHEN relkind = 'v' THEN pg_get_viewdef(x.oid) WHEN relkind = 'i' THEN pg_get_indexdef(x.oid) END",
@@ -21,8 +23,8 @@ my %definition = (
 	pg_attrdef => 'pg_get_expr(adbin, adrelid)',
 );
 
-# Objects of the extension, and what belongs to them: rules, constraints, triggers, defaults, members of operator
-# families.
+# Objects of the extension, and what belongs to them, such as rules, constraints, triggers, defaults, and members of
+# operator families.
 my $members = <<'SQL';
 WITH RECURSIVE extension AS (
 	SELECT e.*, quote_ident(n.nspname) || '.' AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'streambloom'
@@ -73,7 +75,8 @@ sub columns
 	return join(', ', @found);
 }
 
-# query($db): SQL whose lines are all objects, each with all that it has. A database that has the extension tells it.
+# query($db): SQL that returns a line for each object of the extension, with all that the object has. It is made from
+# the catalogs of the database $db, which must have the extension.
 sub query
 {
 	my ($db) = @_;
