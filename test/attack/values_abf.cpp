@@ -1,7 +1,7 @@
 /*
  * values_abf.cpp: random histories of abf, compared with a model that shares no code with the core: a list of all
- * items with their positions (times or numbers). By this list the test knows which items must be found, as they are in
- * the window, and by docs/format.md each bit of each slice.
+ * items with their positions (times or numbers). The list says which items must be found: those in the window. From the
+ * list and docs/format.md the test computes each bit of each slice.
  */
 #include "abf_support.h"
 #include "histories.h"

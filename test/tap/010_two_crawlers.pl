@@ -1,6 +1,7 @@
-# Two workers share one stored sbf, the frontier of a crawler (docs/sbf.md). Each batch of links is one statement, which
-# locks the filter's row. The worker that comes second sees what the first has remembered. So no link gets into the
-# frontier twice, and no worker overwrites what the other has remembered.
+# Two workers of a crawler share one stored sbf, which remembers the links that were seen (docs/sbf.md). Each batch of
+# links is one statement, which locks the filter's row. The worker that comes second sees what the first has remembered.
+# So no link gets into the table `frontier` (links to visit) twice, and no worker overwrites what the other has
+# remembered.
 use strict;
 use warnings;
 

@@ -1,7 +1,7 @@
 /*
  * sums_weight_test.cpp: filters merged with weights. The promises: a count is never below the exact weighted sum, and
- * above it by at most a thousandth and a unit; the bytes are the same in any order and split; whole weights of whole
- * hits are exact.
+ * above it by at most a thousandth and a unit; the bytes are the same in any order, and with any division among
+ * workers; whole weights of whole hits are exact.
  *
  * The oracle is the sum of weight times stored counter in long double, so these tests check the merge alone.
  * (sums_test.cpp checks that stored counters do not undercount the hits.)

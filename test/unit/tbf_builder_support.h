@@ -1,6 +1,6 @@
 /*
- * tbf_builder_support.h: what the tests of sb_tbf_builder share: builders that release themselves, hits, and results
- * that are read back.
+ * tbf_builder_support.h: what the tests of sb_tbf_builder share: builders that release themselves or travel as bytes,
+ * hits, and results that are read back and checked.
  */
 #ifndef STREAMBLOOM_TBF_BUILDER_SUPPORT_H
 #define STREAMBLOOM_TBF_BUILDER_SUPPORT_H

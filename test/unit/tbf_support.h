@@ -251,7 +251,7 @@ struct Hit
 	double weight = 1;
 };
 
-/* A word of a plane of sums of cells. It is 0 if there is no plane, or if the block holds nothing. */
+/* The word of a cell in a plane of sums. It is 0 if there is no plane, or if the cell's block holds nothing. */
 inline uint64_t word_of(const streambloom::cell_plane *plane, uint64_t cell)
 {
 	return plane != nullptr ?

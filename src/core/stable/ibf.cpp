@@ -1,6 +1,7 @@
 /*
- * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): it
- * maps importances to values, by a range or by their ranks in a sample, and it evicts by value (IBF-H).
+ * ibf.cpp: what only the Importance-aware Bloom filter has (Bhoraskar, Gabale, P. Kulkarni, D. Kulkarni 2013): it maps
+ * importances to values, by a range or by their ranks in a sample. It keeps, checks and unites samples. It evicts by
+ * value (IBF-H).
  *
  * The sample lies behind the cells. It begins with 8 bytes for the number of importances that it has seen. Then it has
  * up to SB_STABLE_SAMPLE of them, as sorted IEEE 754 doubles, and zeros after the last one. -0 is stored as 0.

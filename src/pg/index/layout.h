@@ -239,7 +239,7 @@ extern uint32 bf_index_entries_on_directory_page(int columns);
 
 /* --------------------------------------------------------------- filter pages */
 
-/* Writes the content of an empty filter page, whose lines are not in use yet: only the states are below pd_lower. */
+/* Writes the content of an empty filter page, whose lines are not in use yet: pd_lower is where the lines begin. */
 extern void bf_index_init_filter_page(Page page, int column, const BfGroup *group, uint32 first_line);
 
 /* The pd_lower of a filter page whose lines are in use. */

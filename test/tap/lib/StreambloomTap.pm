@@ -1,4 +1,4 @@
-# StreambloomTap.pm: gives each test file a database of its own, and loads the real data into it.
+# StreambloomTap.pm: makes a database for each test file, runs SQL and programs, and finds and loads the real data.
 #
 # Tests run in an existing cluster (PGHOST, PGPORT, and PGUSER, a superuser) in which streambloom is installed. A test
 # makes a database with StreambloomTap->new('name') and talks to it through psql; each call is a session of its own.
