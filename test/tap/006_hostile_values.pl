@@ -134,7 +134,7 @@ BEGIN
 	RETURN substring(decode(repeat(encode(pattern, 'hex'), size / length(pattern) + 1), 'hex') FROM 1 FOR size);
 END $$;
 
--- Returns a value of another size, with a header that agrees with this size. So the checks that come after the check of
+-- Returns a value of a random size, with a header that agrees with this size. So the checks that come after the check of
 -- the size are reached.
 CREATE FUNCTION reshape(kind text, value bytea) RETURNS bytea LANGUAGE plpgsql VOLATILE AS $$
 DECLARE

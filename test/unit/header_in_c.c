@@ -1,6 +1,6 @@
 /*
  * header_in_c.c: a C11 compiler must accept streambloom.h as it is, because the PostgreSQL side is C. If this file
- * compiles, the test has passed; bf_test.cpp calls it to see that the names link too.
+ * compiles, the test has passed; bf_test.cpp calls its functions to see that the names link, too.
  */
 #include "streambloom.h"
 
