@@ -107,7 +107,8 @@ CREATE FUNCTION ibf_check_add(filter ibf, items bf_untyped_item, importances dou
 	AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_check_add(ibf, bf_untyped_item, double precision[]) IS 'the same for a literal or a parameter without a type, which is read as an array of the type of the filter''s items';
 
--- This operator always raises an error. Without it ibf || 'x' would be a text: the text form of the filter, and the string.
+-- This operator raises an error, unless an argument is null. Without it ibf || 'x' would be a text: the text form of
+-- the filter, and the string.
 CREATE FUNCTION _ibf_add_operator(filter ibf, item "any") RETURNS ibf AS 'MODULE_PATHNAME', 'ibf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION _ibf_add_operator(ibf, "any") IS 'implementation of the operator ||, which always raises an error: use ibf_add(), or | for two filters';
 CREATE FUNCTION _ibf_add_operator(filter ibf, item bf_text_item) RETURNS ibf AS 'MODULE_PATHNAME', 'ibf_add_operator' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -178,9 +179,9 @@ COMMENT ON FUNCTION ibf_histogram(ibf) IS 'how many of the filter''s cells have 
 CREATE FUNCTION ibf_sketch(filter ibf) RETURNS text AS 'MODULE_PATHNAME', 'stable_sketch' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION ibf_sketch(ibf) IS 'the filter as a line of text: number of items, share of zero cells now and where it is stable, current false-positive rate, and how many cells have which value';
 
--- The result of these aggregates depends on the order of the rows, so they have no combine function. With ORDER BY in
--- the call PostgreSQL writes all arguments of each row into the sort. So the parameters are a small value, and not an
--- empty filter.
+-- Aggregates. Their result depends on the order of the rows, so they have no combine function. With ORDER BY in the
+-- call PostgreSQL writes all arguments of each row into the sort. So ibf_agg_like() takes the parameters of its filter
+-- as a small value (ibf_parameters), and not as an empty filter.
 
 CREATE TYPE ibf_parameters AS (bytes bigint, fpr double precision, scheme text, low double precision, high double precision,
 	threshold double precision, hashes integer, cell_bits integer, evictions integer, seed bigint);

@@ -29,11 +29,11 @@ COMMENT ON FUNCTION _tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollu
 CREATE FUNCTION _tbf_rollup_unlisted(filter tbf, list anyarray) RETURNS double precision AS 'MODULE_PATHNAME', 'tbf_rollup_unlisted' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION _tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf_rollup_refresh(): the most hits, at the base, of an item of an exact filter that is not in the list; null for a filter with counters';
 
--- Counts the hits of the source from lo to before hi, which are starts of buckets, but none from the future. Returns
--- by how many hits the roll-up has grown. A new row that has all hits of its bucket and group is marked as closed if
--- the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a time
--- changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees what
--- the previous holder of the lock has written.
+-- Counts the hits of the source from lo to before hi, except hits from the future. lo and hi are starts of buckets.
+-- Returns by how many hits the roll-up has grown. A new row that has all hits of its bucket and group is marked as
+-- closed if the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a
+-- time changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees
+-- what the previous holder of the lock has written.
 CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET enable_sort = off SET jit = off SET row_security = off AS $$
@@ -60,8 +60,8 @@ BEGIN
 	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row), so for a view sorts are on
 	-- again.
 	PERFORM set_config('enable_sort', 'on', true) FROM pg_class WHERE oid = def.source AND relkind = 'v';
-	-- SQL expressions for the tier of a time, and for the start and the end of its bucket. Tiers that end before lo are
-	-- left out.
+	-- SQL expressions for the tier of a time, and for the start and the end of its bucket. Tiers that end at lo or
+	-- earlier are left out.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
 		CONTINUE WHEN lo >= def.folded[i - 1];
 		many_tiers := many_tiers OR i > 1;
@@ -125,7 +125,8 @@ BEGIN
 			WHERE n > 0 AND starts >= $1 AND starts < $2
 		), compared AS MATERIALIZED (
 			-- before: how many hits of the item the filters of its bucket and group count together. certain: how many
-			-- of them the exact filters count; null if the merged filter is exact. fresh: new hits.
+			-- of them the exact filters count; null if the merged filter is exact, or if there is no filter yet. fresh:
+			-- new hits.
 			SELECT *, greatest(old - before, 0) + n - old AS fresh FROM (
 				SELECT i.tier, i.starts, i.groups, i.item, i.n, i.old, i.oldest, i.newest, coalesce(%2$s.tbf_count(b.f, i.item), 0) AS before, NULL::double precision AS certain, true AS exact
 				FROM item i LEFT JOIN bucket b USING (tier, starts, groups) WHERE b.exact IS NOT FALSE
@@ -151,12 +152,12 @@ BEGIN
 		-- A filter with counters may count an item too high, so that a new hit of the item seems to be counted already.
 		-- No new row has such a hit: the row with the filter stands for it. So the newest time of this row must not be
 		-- before the hit, its hits must include the hit, and the bounds of its list must leave room for it. If a bucket
-		-- and groups have several such rows, the first one gets the hits and the room.
+		-- has several such rows of one group, the first one gets the hits and the room.
 		rough AS MATERIALIZED (
 			SELECT s.*, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i WHERE i.layout <> 'exact'
 		), room AS MATERIALIZED (
-			-- These rows may stand for more hits of an item than the bounds of their lists allow. over: the largest
-			-- excess for an item in the list of the first row. rest: the largest excess for another item.
+			-- The rows of rough may stand for more hits of an item than the bounds of their lists allow. over: the
+			-- largest excess for an item in the list of the first row. rest: the largest excess for another item.
 			SELECT o.tier, o.starts, o.groups, max(needed - rest) FILTER (WHERE listed) AS over, max(needed - rest) FILTER (WHERE NOT listed) AS rest
 			FROM (SELECT tier, starts, groups, item, sum(needed) AS needed, bool_or(listed) AS listed
 				FROM (SELECT tier, starts, groups, item, least(old, before) - certain AS needed, false AS listed FROM compared WHERE NOT exact
@@ -229,11 +230,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- Returns the rows of open buckets, starting at lo or later, that are to become one row: only rows whose filter is
--- exact, and which have at most an eighth of the hits of their bucket and group. Of each bucket and group, the function
--- returns the rows with the fewest items, as many as one exact filter can hold (65,536 items), if there are two or
--- more. It stops there because a filter with counters may count too high, and then late hits would seem to be counted
--- already. number: how many rows of this bucket and group are returned.
+-- Returns rows of open buckets that start at lo or later. The returned rows of a bucket and group are to become one
+-- row. They have exact filters, and each has at most an eighth of the hits of its bucket and group. The rows with the
+-- fewest items come first, as many of them as one exact filter can hold (65,536 items). With more items the new filter
+-- would have counters, which may count too high, so that late hits would seem to be counted already. A row that would
+-- be alone is not returned. number: how many rows of this bucket and group are returned.
 CREATE FUNCTION _tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -277,8 +278,9 @@ BEGIN
 			SELECT g.starts, g.groups, g.hits, g.f, g.hot, g.hot_hits, g.hot_over, g.hot_rest, i.layout = 'exact' AS exact, i.cardinality, row_number() OVER () AS number
 			FROM gone g, %2$s.tbf_info(g.f) i
 		), candidate AS MATERIALIZED (
-			-- Each item of the lists, with the rows that list it and its hits there. Items are grouped, and not
-			-- compared by an operator, because the operator is in a schema of its own if the type is in one.
+			-- Each item of the lists, with the rows that list it and its hits there. GROUP BY finds the operator = of
+			-- the type by itself. An operator that is written here would be looked up in search_path, which may lack
+			-- the schema of the type.
 			SELECT row_number() OVER () AS id, c.*
 			FROM (SELECT o.groups, u.item, array_agg(o.number) AS numbers, array_agg(u.hits) AS hits FROM old o, unnest(o.hot, o.hot_hits) u(item, hits) GROUP BY o.groups, u.item) c
 		), counted AS MATERIALIZED (
@@ -311,9 +313,9 @@ BEGIN
 			FROM ranked GROUP BY groups
 		),
 		-- The most hits of an item that is in no list. For a row with counters it is hot_rest; an exact filter tells it
-		-- itself. If the merged filter has counters, the exact ones among the old rows are merged in heaps of less than
-		-- 65,536 items, so that the filter of each heap is exact. An exact filter of more than 32,768 items is a heap
-		-- of its own.
+		-- itself. If the merged filter has counters, the exact filters of the old rows are merged in several parts,
+		-- here called heaps. A heap has fewer than 65,536 items, so that its filter is exact. An exact filter of more
+		-- than 32,768 items is a heap of its own.
 		heap AS (
 			SELECT groups, sum(hot_rest) AS rest, %2$s.tbf_merge_agg(f) AS f
 			FROM (SELECT o.groups, o.f, o.hot_rest, CASE WHEN o.exact AND o.cardinality <= 32768
@@ -468,11 +470,11 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Gathering: a piece is a row that has only some hits of its bucket and group. When an open bucket has 60 pieces of
-	-- one group, the pieces of each open bucket become one row for each group. A refresh writes pieces of the current
-	-- bucket, and of buckets of late hits, into the same pages. So the pieces of all these buckets are replaced in one
-	-- step. Otherwise each bucket that is closed would change these pages again, and a full image of them would be
-	-- written to the WAL each time.
+	-- Gathering: a piece is a row that has only some hits of its bucket and group. When an open bucket has many pieces
+	-- of one group, the small pieces of all open buckets of the last days are replaced by fewer rows. A refresh writes
+	-- pieces of the current bucket, and of buckets of late hits, into the same pages. So all these pieces are replaced
+	-- in one step. Otherwise each bucket that is closed would change these pages again, and a full image of them would
+	-- be written to the WAL each time.
 	IF ordinary THEN
 		-- Counting the rows of open buckets is cheap. In most refreshes no open bucket has 60 rows of one group, and
 		-- then nothing else is read. Filters of 64 kB and more are not counted: their rows are gathered already, or

@@ -1,10 +1,10 @@
-# tbf_top on real data: the URLs and hosts of a web log, with decay and without, and the requests of a shop. For every
-# listed item hits_from <= exact hits <= hits_to, and hits_to - hits_from <= W / (c + 1), where W is the weight of all
-# hits and c the limit of entries. So every item with more than W / (c + 1) hits is listed. This holds for rows in
-# any order, for lists that were split and merged in several ways, decayed in between, and filled day by day. The test
-# reports how far hits_to - hits_from stays below its bound, and how many of the ten hottest items are among the
-# list's first ten. Every third line of the data is taken, and every sixth for the hosts and for the shop's
-# requests. If STREAMBLOOM_SECONDS is above 60, all are taken.
+# tbf_top on real data: the URLs of a web log, with decay and without; its hosts, whose hits weigh 1 or as much as the
+# kilobytes sent; and the requests of a shop. For every listed item hits_from <= exact hits <= hits_to, and hits_to -
+# hits_from <= W / (c + 1), where W is the weight of all hits and c the limit of entries. So every item with more than
+# W / (c + 1) hits is listed. This holds for rows in any order, for lists that were split and merged in several ways,
+# decayed in between, and filled day by day. The test reports how far hits_to - hits_from stays below its bound, and how
+# many of the ten hottest items are among the list's first ten. Every third line of the data is taken, and every sixth
+# for the hosts and for the shop's requests. If STREAMBLOOM_SECONDS is above 60, all are taken.
 use strict;
 use warnings;
 

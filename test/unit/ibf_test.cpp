@@ -66,8 +66,8 @@ TEST(IbfImportance, UniformOnesGiveUniformValues)
 }
 
 /*
- * A step sets a cell to max(cell, value), as the paper's analysis assumes: an unimportant item neither raises a cell
- * to Max nor lowers it.
+ * A step sets a cell to max(cell, value), as the analysis of Bhoraskar et al. (2013) assumes: an unimportant item
+ * neither raises a cell to Max nor lowers it.
  */
 TEST(Ibf, SetsCellsToTheLargerOfTheTwo)
 {
@@ -311,8 +311,8 @@ TEST(Ibf, MissesRepeatsByImportanceAsTheRecursionSays)
 		for (int i = 0; i < samples; i += 100)
 		{
 			/*
-			 * 100 planted items lie among 3,000. They set cells as the others do, and the items after each one are
-			 * its gap
+			 * each 30th of 3,000 items is planted: it sets its cells to `value`. Each planted item is looked up when
+			 * as many items as the gap says have come after it
 			 */
 			std::vector<uint64_t> planted;
 			for (int j = 0; j < 100; j++)
@@ -331,8 +331,8 @@ TEST(Ibf, MissesRepeatsByImportanceAsTheRecursionSays)
 		}
 		double foretold = sb_stable_false_negatives(&chain, value, gap, work);
 		/*
-		 * the recursion starts at the value that the item sets. A cell may have been higher, so the result is an
-		 * upper bound
+		 * the formula assumes that each cell has the value to which the item sets it. A cell may have been higher,
+		 * so the result is an upper bound
 		 */
 		double rate = static_cast<double>(missed) / samples;
 		double sampling = 0.01 + 4 * std::sqrt(foretold * (1 - foretold) / samples);

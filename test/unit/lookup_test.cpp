@@ -1,6 +1,7 @@
 /*
- * lookup_test.cpp: looking items up. Whatever pieces of a value are handed over, the answer is that of the whole
- * value, and the tests compute this from the cells. Whatever the bytes are, nothing is read outside of the pieces.
+ * lookup_test.cpp: looking items up in a bf with lines, a tbf with cells, an sbf or an ibf. Whatever pieces of a value
+ * are handed over, the answer is the one that the whole value gives. For tbf, sbf and ibf the tests compute the answer
+ * from the cells, too. Whatever the bytes are, nothing is read outside of the pieces.
  */
 #include "stable_support.h"
 #include "tbf_support.h"
@@ -235,7 +236,10 @@ TEST(LookupTbf, WithoutCountersNothingIsFound)
 
 constexpr uint64_t one_hash = UINT64_C(1) << (64 - SB_KEPT_HASH_BITS); /* the hashes of a tbf differ by at least this */
 
-/* A table with random hashes: spread evenly as real hashes are, or chosen by somebody. */
+/*
+ * A table of recurring minimum (hash, hits) with random hashes. If `how` is 0, they are spread evenly, as real hashes
+ * are; 1 and 2 give uneven ones, as somebody may choose them.
+ */
 static std::map<uint64_t, uint64_t> random_table(Random &random, uint64_t entries, int how)
 {
 	std::map<uint64_t, uint64_t> table;

@@ -1,6 +1,7 @@
 /*
- * sizes_test.cpp: the sizes of an index's ranges, groups and filters (src/pg/index/sizes.h). They depend on counts of
- * items alone. src/pg/index/README.md explains the words: range, level, group, position.
+ * sizes_test.cpp: the sizes of an index's ranges, groups and filters, its levels, and the pages that a look-up reads
+ * (src/pg/index/sizes.h). All of this follows from counts of items, pages and lines, so no server is needed.
+ * src/pg/index/README.md explains the words: range, level, group, position, full.
  */
 #include "index/sizes.h"
 
@@ -396,8 +397,9 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 }
 
 /*
- * In a group of fewer ranges, more of them may be full. The group's filters are smaller then, but full ranges are
- * always read. So a group does not end where more of its ranges would be full than in one group of all ranges.
+ * A range with far more items than the others may be full: the filters are not made large enough for it, and it is
+ * always read. In a group of few ranges a larger share of them may be full. So a group must not end where more of its
+ * ranges would be full than in one group of all ranges.
  */
 TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 {
@@ -420,8 +422,8 @@ TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 }
 
 /*
- * Ranges are divided into groups as it was planned. Unless more ranges are read, the other groups are not planned anew
- * when the first one was made, because other ranges might become full then.
+ * Groups are made as they were planned. After the first group was made, the next ones are planned anew only if more
+ * ranges were read. A new plan for the same ranges might make more of them full.
  */
 TEST(Sizes, ADivisionIsMadeAsPlanned)
 {
@@ -525,7 +527,10 @@ TEST(Sizes, FullRangesCountAsTheExceptions)
 	EXPECT_EQ(bf_index_lines_for(&two, 2, 60), without);
 }
 
-/* A filter has at least a line for each position of a page. A range is not full if that is enough for it. */
+/*
+ * Even for few items a filter has a line for each position of a page. A range whose items fit into these lines is not
+ * full.
+ */
 TEST(Sizes, ARangeThatItsFilterHoldsIsNotFull)
 {
 	std::vector<double> items(63, 1);

@@ -307,8 +307,8 @@ TEST(SumsMerge, ChargesForWhatFellOutAndNoMore)
 }
 
 /*
- * Like SumsMerge.ChargesForWhatFellOutAndNoMore, but many items have one hit each. So the counters are narrow, and
- * the total is large.
+ * The total of a merged filter has all hits, even those that fell out of the planes together with the old base, and
+ * hardly more. Many items have one hit each, so the counters are narrow, and the total is large.
  */
 TEST(SumsMerge, TotalOutlivesThePlaneOfTheBase)
 {

@@ -20,8 +20,9 @@
  * unchanged until the next bytes are handed over or the look-up is no longer used. Nothing is copied. A caller that has
  * the whole value in memory hands all of it to sb_lookup_open(); then no call returns SB_NEED_BYTES.
  *
- * After SB_OK the caller can look up the next item in the same value. No call trusts the bytes: whatever they are,
- * the core reads only bytes that were handed over, and asks only for bytes of the value.
+ * After SB_OK the caller can look up the next item in the same value. sb_lookup_top() reads the list of hot items of a
+ * tbf in the same way. No call trusts the bytes: whatever they are, the core reads only bytes that were handed over,
+ * and asks only for bytes of the value.
  *
  * What a look-up needs besides the header: of a bf with lines, one line of 64 bytes; of a bf or tbf that is exact, an
  * entry or two of a directory, and a block of items or its beginning; of a tbf with cells, the item's block, which may
@@ -116,7 +117,7 @@ SB_NODISCARD sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, co
 									  size_t total) SB_NOEXCEPT;
 
 /*
- * From the next look-up on, asks an abf by time as of the time `at`: an item is no longer found if its generation is
+ * From the next look-up on, asks an abf by time as of the time `at`: it has forgotten the items whose generation is
  * more than l generations before that of `at`. If `at` is before the filter's newest item, the filter is asked as of
  * this item, as if this function had not been called. REQUIRES: sb_lookup_open() returned SB_OK for an abf by time;
  * |at| <= SB_ABF_MAX_TIME.

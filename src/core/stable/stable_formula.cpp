@@ -1,7 +1,7 @@
 /*
  * stable_formula.cpp: the formulas of sbf and ibf: the stable state (the share of cells with each value to which a
- * filter tends), rates, evictions, false negatives. sb_stable.h has their letters, and names the paper of each. They
- * use doubles, because they only plan and predict. Of all stored fields only the integer P comes from here.
+ * filter tends), rates, evictions, false negatives. sb_stable.h explains the letters, and names the papers. The
+ * formulas use doubles, because they only plan and predict. Of all stored fields only the integer P comes from here.
  */
 #include "streambloom.h"
 
@@ -59,7 +59,8 @@ static double haste(const sb_stable_chain &chain, double s)
  * least i, and V_i = T_i - T_(i+1) is the share of the cells with the value i. In a step a cell is set to i or more
  * with the probability k_i, and loses 1 with the probability p'_i if its value is i. In the stable state as many cells
  * rise to i or more as fall below i: (1 - T_i) k_i = V_i p'_i. So 1 - T_i = (1 - T_(i+1)) p'_i / (p'_i + k_i). Returns
- * V0 = 1 - T_1; *inverse becomes the mean of 1/value.
+ * V0 = 1 - T_1. *inverse becomes the mean over all cells of 1/value, where a cell that is 0 counts as 0. (If nothing is
+ * evicted, both are set to 0.)
  */
 static double stable_state(const sb_stable_chain &chain, double s, double *inverse)
 {
@@ -84,8 +85,9 @@ static double stable_state(const sb_stable_chain &chain, double s, double *inver
 }
 
 /*
- * Returns the s of a weighted chain, found by bisection: the number for which the mean of 1/value in the stable state
- * that follows from s is s itself.
+ * Returns the s that stable_state() needs. For eviction by value (weighted) it is found by bisection: the number for
+ * which the mean of 1/value, in the stable state that follows from s, is s itself. For eviction at random, where s is
+ * not used, it is 1.
  */
 static double mean_inverse(const sb_stable_chain &chain)
 {

@@ -180,6 +180,9 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
 /* -------------------------------------------------------------------- header */
 
 /*
+ * The header. Its first 40 bytes are those that all types have (base/header.hpp). The fields are explained at sb_tbf
+ * (sb_tbf.h).
+ *
  *   offset size
  *   40      4   blocks; exact: items
  *   44      2   cells of a block; exact: zero
@@ -231,7 +234,7 @@ void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 
 /*
  * Checks that half-life, epoch, base and newest agree with each other. If they do, calculations with them cannot
- * overflow 64 bits.
+ * overflow 64 bits. Also checks that a filter without decay has no slack.
  */
 static bool clock_is_valid(const sb_tbf *tbf)
 {

@@ -91,8 +91,8 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 
 /*
  * Raises the item's cells to a value; `words` has the value's word in each plane. Each cell below this value gets all
- * of these words: set(plane, cell, word) is called for each plane in which the block has cells. In one plane the new
- * word may be smaller than the old one.
+ * of these words, even a word that is smaller than the cell's old word in that plane. set(plane, cell, word) is called
+ * for each plane in which the block has memory.
  */
 template <typename Block, typename Set>
 static void raise_cells(const Block *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words, const Set &set)

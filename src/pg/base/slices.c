@@ -136,6 +136,8 @@ read_chunks(SliceCache *cache, Datum value, ToastChunkKey *key, uint32 first, ui
  * Reads `size` bytes from `offset` of a stored form, like value_slice(), but through the cache. If the first chunk
  * has at least `enough` of these bytes, returns only the bytes in that chunk, without a copy. Otherwise returns all
  * `size` bytes. *have becomes the number of bytes returned. The result is valid until the next call with this hasher.
+ * If there is no hasher (NULL), if the value is not in a TOAST table, or if the bytes lie in more than
+ * MOST_TOAST_CHUNKS chunks, value_slice() reads them without the cache.
  */
 static const void *
 cached_slice(ItemHasher *hasher, Datum value, size_t offset, size_t size, size_t enough, size_t *have)

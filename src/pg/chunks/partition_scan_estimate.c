@@ -105,7 +105,7 @@ size_of_partition(Oid partition)
  * Estimates the size of some partitions together, from a sample of them. Partitions that are not in the sample, or
  * that were never analyzed or vacuumed, are taken to have the mean size of the others. The largest partition of the
  * sample does not count for this mean, since it may be larger than all others together. (If the size of only one
- * partition is known, all are taken to have this size.)
+ * partition is known, all are taken to have this size. If none is known, each gets PAGES_OF_NEW_TABLE, and no rows.)
  */
 static PartitionsSize
 size_of_partitions(List *partitions)
@@ -272,8 +272,7 @@ share_left(const RelOptInfo *rel, const PartitionScanParts *parts)
 
 /*
  * Returns how many rows in the partitions that are left to read are expected to satisfy the comparison. The value need
- * not be known: it is taken to be as frequent as an average value. Returns a negative number if there are no
- * statistics.
+ * not be known: it is taken to be as frequent as an average value. Returns a negative number if distinct_values() does.
  */
 static double
 rows_of_value(PlannerInfo *root, RelOptInfo *rel, const PartitionScanParts *parts, Expr *comparison)

@@ -10,6 +10,8 @@
  * - if a marked table cannot or should not get the node;
  * - if the planner never asks for the paths of a marked entry, since the plan would lose all rows of this table;
  * - if a node waits for the keys of a hash join, and the finished plan has no join that gives them.
+ *
+ * This file also gives the planner statistics of the marked tables, and keeps for EXPLAIN why a table got no node.
  */
 #include "chunks/partition_scan.h"
 
@@ -341,10 +343,10 @@ finish(PlannedStmt *statement)
 }
 
 /*
- * Did the planner ask for the paths of all marked entries? All tables of the query are in the range table of the
- * statement, because PostgreSQL checks privileges by this range table. So a table of a left join that the planner has
- * removed is there too, and its paths were never asked for. Only the tables of a CTE that no query refers to are not
- * there: PostgreSQL does not plan such a CTE.
+ * Did the planner ask for the paths of all marked entries? PostgreSQL checks privileges by the range table of the
+ * statement. So a table of a left join that the planner has removed is there too, although its paths were never asked
+ * for. Tables of a part of the query that is not planned at all are not there, and need no node. An example is a CTE
+ * that no query refers to.
  */
 static bool
 all_were_seen(const PlannedStmt *statement)

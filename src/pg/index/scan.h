@@ -1,5 +1,6 @@
 /*
- * scan.h: asks an index which pages may hold rows.
+ * scan.h: asks an index which pages may hold rows. README.md explains the words: level, range, group, full, geometry,
+ * publication.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SCAN_H
 #define STREAMBLOOM_PG_INDEX_SCAN_H
@@ -166,8 +167,9 @@ extern bool bf_index_expect(Relation index, AttrNumber column, double items, BfE
 extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value);
 
 /*
- * A *probe* asks an index again without opening it or its heap. It has the geometry, and knows in which buffers the
- * pages were last. It is of no use any more when something was published since it was made.
+ * A *probe* asks an index again without opening it or its heap. It has a copy of the geometry (the parameters of the
+ * index, and where its groups lie), and knows in which buffers the pages were last. A probe is of no use any more after
+ * the next publication, which may have changed the geometry.
  *
  * bf_index_make_probe() asks as bf_index_ask() does, and sets *few. It also returns a probe in the current memory
  * context; NULL if the search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in

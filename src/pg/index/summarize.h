@@ -1,6 +1,8 @@
 /*
- * summarize.h: summarizes ranges of all levels. To summarize a range is to read its rows, and to set the bits of their
- * items in its filters. A group has consecutive ranges of one level, with filters of the same size.
+ * summarize.h: summarizes ranges of all levels, makes the levels above 0 for CREATE INDEX, and makes ranges
+ * unsummarized again. To summarize a range is to read its rows, and to set the bits of their items in its filters. A
+ * range with far more items than the others is marked as *full* instead, and is always read. A group has consecutive
+ * ranges of one level, with filters of the same size.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SUMMARIZE_H
 #define STREAMBLOOM_PG_INDEX_SUMMARIZE_H
@@ -52,8 +54,8 @@ extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapRea
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
 
 /*
- * For CREATE INDEX, if nobody writes to the heap meanwhile: if the heap ends with the ranges of level 0 that the build
- * has summarized, notes on the meta page that no rows lie behind these ranges (BF_BEYOND_EMPTY).
+ * To be called at the end of a CREATE INDEX that keeps writers away. If the heap ends with the ranges of level 0 that
+ * the build has summarized, notes on the meta page that no rows lie behind these ranges (BF_BEYOND_EMPTY).
  */
 extern void bf_index_built(Relation index, Relation heap);
 
@@ -61,8 +63,8 @@ extern void bf_index_built(Relation index, Relation heap);
 extern bool bf_index_is_summarizing(void);
 
 /*
- * Makes the range of a block unsummarized on a level. Returns false if it was unsummarized before, or if no group has
- * it. REQUIRES: as for bf_index_summarize().
+ * Makes the range of a block unsummarized on a level. Returns false if the range was unsummarized before, or if no
+ * group has it. Raises an error if this session is in bf_index_summarize(). REQUIRES: as for bf_index_summarize().
  */
 extern bool bf_index_desummarize(Relation index, int level, BlockNumber block);
 

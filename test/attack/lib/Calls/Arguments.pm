@@ -27,7 +27,8 @@ my @times = ('2024-05-01 UTC', '-infinity', 'infinity', '4714-11-24 00:00:00+00 
 	'1999-12-31 23:59:59.999999 UTC', '2024-05-01 00:00:00.000001 UTC', '2024-05-02 UTC', '2024-06-01 UTC', '1900-01-01 UTC', '2100-01-01 UTC', '10000-01-01 UTC', '0001-01-01 UTC');
 my @texts = ('flat', 'extensible', 'multi_class', 'two_class', 'value_weighted', '', ' ', 'FLAT', 'x', "x''y", '\\\\x', '%s%n', 'é', '😀', 'flat ');
 
-# Numbers that make loops long and sums overflow, although checks may let them pass. All pairs of them are tried soon.
+# Numbers that make loops long and sums overflow, although checks may let them pass. All pairs of them are among the
+# first calls of a function.
 my %worst = (
 	'double precision' => ['1e-320', '1e-20', '0.9999999999999999', '1e30', '1.7976931348623157e308', 'NaN', 'Infinity'],
 	integer => [1, 0, 2147483647, -2147483648],
@@ -37,7 +38,8 @@ my %worst = (
 	'interval[]' => ['{}', '{178000000 years,-178000000 years}'],
 );
 
-# Values of each type of filter, of all kinds, sizes and layouts. Mutants are made of the bytes of the short ones.
+# Values of each type of filter, with items of several kinds, in several sizes and layouts. Mutants are made of the
+# bytes of the short ones.
 my %filters = (
 	bf => [
 		'bf_add_all(bf_empty(100), ARRAY[1, 2, 3]::bigint[])', 'bf_empty(1)', 'bf_empty(20, 0.5)', 'bf_empty(60, 1e-6)',

@@ -1,4 +1,5 @@
-# Writers.pm: the parties of NotOneRow.pm that write, in every way in which a row gets into a table.
+# Writers.pm: the parties (processes of the test) of NotOneRow.pm that write. They insert, copy, update, delete and
+# merge rows, in transactions that commit, fail, roll back or are prepared, and in statements that pause between rows.
 package NotOneRow::Writers;
 
 use strict;
