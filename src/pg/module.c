@@ -20,9 +20,10 @@
  *  - Plan nodes are registered by name: ChunkScan, ChunkSkip, PartitionScan, JoinKeys and JoinSkip. So a parallel
  *    worker, which gets its plan as text, finds their functions.
  *
- * There are no background processes, and no memory is shared between processes. Without the library a session gets the
- * same rows from every query. It has no hooks then, so it reads more partitions. With the library, queries that use
- * nothing of the extension keep their plans and costs.
+ * The library starts no background processes when it is loaded, and reserves no shared memory. (A parallel CREATE INDEX
+ * has workers and shared memory, by PostgreSQL's own means.) Without the library a session gets the same rows from
+ * every query. It has no hooks then, so it reads more partitions. With the library, queries that use nothing of the
+ * extension keep their plans and costs.
  *
  * src/README.md names the files in which to go on reading.
  */

@@ -1,6 +1,6 @@
-# The node ChunkScan: a million rows take no more memory than a few, and no temporary file; and many scans by one node
-# take no more than few. With LIMIT the node asks and reads no more partitions than it needs. A cancel in the middle
-# leaves the session as it was.
+# The node ChunkScan: a million rows take little more memory than a thousand, and no temporary file; 10,000 scans by one
+# node take little more memory than 100. With LIMIT the node asks and reads no more partitions than it needs. There may
+# be more partitions than files may be open at once. A cancel in the middle leaves the session as it was.
 use strict;
 use warnings;
 

@@ -1,8 +1,8 @@
 /*
  * abf_test.cpp: the promises of the age-partitioned Bloom filter. There is no false negative inside the window,
  * whatever the clock and the order. In a filter by time the order of items does not matter, and a union has the same
- * bytes as the filter of both streams. Then come the header and the golden bytes. abf_rate_test.cpp tests the false
- * positives.
+ * bytes as the filter of both streams. Then come plans, the header, batches of items, and the golden bytes.
+ * abf_rate_test.cpp tests the false positives.
  */
 #include "abf_support.h"
 #include "golden.h"

@@ -312,7 +312,7 @@ TEST(Ibf, MissesRepeatsByImportanceAsTheRecursionSays)
 		{
 			/*
 			 * each 30th of 3,000 items is planted: it sets its cells to `value`. Each planted item is looked up when
-			 * as many items as the gap says have come after it
+			 * about as many items as the gap says have come after it
 			 */
 			std::vector<uint64_t> planted;
 			for (int j = 0; j < 100; j++)

@@ -1,7 +1,7 @@
 /*
  * sums_raise_test.cpp: minimum increase. It never undercounts, even if hits fall out of the planes, or the filter is
- * stored, decayed or merged. No counter is larger than in the filter without minimum increase. And it overcounts less
- * than half as much.
+ * stored, decayed or merged. No counter is larger than in the filter without minimum increase. On average over the
+ * items, it overcounts less than half as much as that filter.
  */
 #include "tbf_support.h"
 

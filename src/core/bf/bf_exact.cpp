@@ -1,5 +1,6 @@
 /*
- * bf_exact.cpp: writes, reads and checks the exact form of a bf, and looks items up in it; see bf_exact.hpp.
+ * bf_exact.cpp: writes, reads and checks the exact form of a bf, looks items up in it, intersects it with another bf,
+ * and adds its items to lines; see bf_exact.hpp.
  */
 #include "bf/bf_exact.hpp"
 
@@ -103,7 +104,7 @@ struct block_parts
 
 /*
  * Calculates where the parts of a block begin. Returns false if a block of `size` bytes cannot have as many items as
- * its first two bytes say.
+ * its first two bytes say, or if the whole filter has fewer.
  */
 SB_KERNEL bool read_parts(const unsigned char *block, size_t size, const hash_digits &digits, uint32_t items_of_filter,
 						  block_parts *out)

@@ -1,5 +1,5 @@
 /*
- * bf_lines.cpp: the functions of bf_lines.hpp, and those that add an item to a line or look it up there.
+ * bf_lines.cpp: the functions of bf_lines.hpp, and those that add items to lines or look them up there.
  *
  * The probes of a hash are the 32-bit number probe_of(hash), multiplied by successive powers of the golden ratio. The
  * nine top bits of each probe choose one of the line's 16 words of 32 bits, and one bit of that word. With AVX2, eight
@@ -8,7 +8,7 @@
  * RocksDB's FastLocalBloom). An item to be added is looked up first: most items of a table are in the filter already,
  * and then the line need not be written. The same probes serve for looking up and for adding.
  *
- * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. Each line of the table but
+ * Measured: ns per item, 1 million items at 1 % (k = 6), in batches of 64 prefetched lines. Each row of the table but
  * the first and the last is another way to add an item. "floor" only touches one byte of the item's line: no way can
  * take less time. The machine, a 2.3 GHz Xeon (Sapphire Rapids), was shared with others, so only the relation of the
  * numbers means something.

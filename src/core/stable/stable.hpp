@@ -87,7 +87,10 @@ inline void store_up_to(unsigned char *to, size_t have, uint64_t word)
 			to[i] = static_cast<unsigned char>(word >> (8 * i));
 }
 
-/* A 1 at the lowest bit of each field that is not zero. `lowest` has a 1 at the lowest bit of each field. */
+/*
+ * `fields` is a word that consists of fields of `bits` bits, such as cells. Returns a 1 at the lowest bit of each field
+ * that is not zero. `lowest` has a 1 at the lowest bit of each field.
+ */
 inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
 {
 	uint64_t any = fields;
@@ -184,8 +187,8 @@ bool sample_is_valid(const sb_stable *stable, const unsigned char *cells);
 void unite_samples(const sb_stable *stable, unsigned char *dst, const unsigned char *src);
 
 /*
- * Evicts at random as Deng and Rafiei (2006) do: the P cells of a step are drawn one by one. Filters use evict_run();
- * tests compare the two.
+ * Evicts at random as Deng and Rafiei (2006) do: the P cells of a step are drawn one by one. Only a test calls it, to
+ * compare it with evict_run().
  */
 void evict_scattered(sb_stable *stable, unsigned char *cells);
 

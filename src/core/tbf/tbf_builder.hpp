@@ -318,11 +318,11 @@ void add_run(sb_tbf_builder *builder, item_run *run);
 [[nodiscard]] sb_status count_different_items(sb_tbf_builder *builder);
 
 /*
- * Sets *may to whether the builder can keep the items of `other` as a run. It can if
- * - `other` has one run, and this builder has fewer than most_runs runs;
- * - this builder has runs already; or it has fewer items in its set than runs_from.items, and the run of `other` has at
- *   least as many as that;
- * - one set may hold the items of both, and would take at least as much memory as the runs.
+ * Sets *may to whether the builder can keep the items of `other` as a run. It can if all of this is true:
+ * - The sums of this builder are of items, it has fewer than most_runs runs, and `other` has one run.
+ * - This builder has runs already; or it has fewer items in its set than runs_from.items, and the run of `other` has at
+ *   least runs_from.items.
+ * - One set may hold the items of both builders, and would take at least as much memory as their runs.
  * May return SB_NO_MEMORY, SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status may_keep_run_of(sb_tbf_builder *builder, const sb_tbf_builder *other, bool *may);

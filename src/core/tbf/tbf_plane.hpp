@@ -4,8 +4,8 @@
  * which may have fewer. A plane allocates memory for each block apart:
  *
  *  - A block to which nothing was added has only two NULL pointers.
- *  - A block of SB_TBF_BLOCK cells of which at most most_few hold something has a list of these cells with their sums,
- *    except if never_few is set.
+ *  - A block of SB_TBF_BLOCK cells of which few hold something, up to about most_few, has a list of these cells with
+ *    their sums, except if never_few is set.
  *  - Any other block has a word for each of its cells.
  *
  * So the memory of a builder depends mostly on how many cells hold something, not on how many cells its filter has. For

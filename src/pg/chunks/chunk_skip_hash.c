@@ -108,8 +108,8 @@ shareable_condition(const PlanState *child)
 }
 
 /*
- * Can scan `mine` use what was compiled for scan `other`? If the conditions in the two plans are the same, they are
- * also the same after constants have replaced the expressions.
+ * Can scan `mine` use what was compiled for scan `other`? It can if both have the same kind of slots and the same
+ * condition. Conditions that are the same in the two plans stay the same when constants replace their expressions.
  */
 static bool
 can_share(const Compiled *mine, const Compiled *other)

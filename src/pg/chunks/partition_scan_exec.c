@@ -3,7 +3,7 @@
  *
  * The argument is the right side of the comparison that indexes are asked about. It is evaluated when the first row is
  * wanted, unless all partitions are pruned then. It is evaluated again only if a parameter has changed on which the
- * argument depends, or a value that prunes partitions. Until then the node keeps its ChunkScan (chunk_scan.h) over
+ * argument, or a value that prunes partitions, depends. Until then the node keeps its ChunkScan (chunk_scan.h) over
  * rescans, and does not ask again about partitions that were left alone. If the keys of a hash join take the place of
  * the argument, they are chosen before the first row of each scan, and other keys end the ChunkScan, too.
  */

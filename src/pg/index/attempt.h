@@ -15,8 +15,8 @@
 extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
 
 /*
- * Calls work(). If work() raises an error, the error is dropped, and the result is false. But the error is raised as
- * usual if the statement was cancelled, if memory is short, or in parallel mode.
+ * Calls work(). If work() raises an error, the error is dropped, and the result is false. Some errors are raised as
+ * usual: that the statement was cancelled, that a resource such as memory is short, and in parallel mode any error.
  */
 extern bool bf_index_try(void (*work) (void *argument), void *argument);
 

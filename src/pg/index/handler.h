@@ -1,5 +1,6 @@
 /*
- * handler.h: what PostgreSQL is told of the access method `bf`, and the functions that it calls.
+ * handler.h: what PostgreSQL is told of the access method `bf`, and the functions that PostgreSQL calls. Also the
+ * options of an index, and the checks of its operator classes.
  */
 #ifndef STREAMBLOOM_PG_INDEX_HANDLER_H
 #define STREAMBLOOM_PG_INDEX_HANDLER_H

@@ -1,5 +1,6 @@
 /*
- * measure.c: how full the filters of ranges are: how many items they have, and what their false-positive rates are.
+ * measure.c: how full the filters of ranges are: how many items they have, what their false-positive rates are, and
+ * which range of a group is the fullest.
  *
  * All of this follows from the numbers of bits that are set. A filter consists of lines of 64 bytes, and an item has
  * all its bits in one line. So a line's rate is f^k, if the share f of its bits is set and an item has k bits

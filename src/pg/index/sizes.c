@@ -1,9 +1,11 @@
 /*
- * sizes.c: computes how long ranges are, how large their filters are, which levels there are, and how many pages a
- * look-up reads. A range is some neighboring pages of the table, with one filter. On a higher level ranges are longer.
- * A group is up to 125 ranges whose filters share pages of the index; group_sizes.c says how many. The arguments are
- * counts of items, pages and lines. Items were counted in ranges that were read, or estimated from the bits of filters;
- * or ../advisor has counted them in a sample of a table. Nothing of PostgreSQL is needed here.
+ * sizes.c: computes how long ranges are, how large their filters are, which ranges are full, which levels there are,
+ * when a group is worth replacing, and how many pages a look-up reads. A range is some neighboring pages of the table,
+ * with one filter for each column. On a higher level ranges are longer. A group is up to 125 ranges whose filters share
+ * pages of the index; group_sizes.c says how many. A range with far more items than the others of its group is *full*:
+ * it is always read. The arguments are counts of items, pages and lines. Items were counted in ranges that were read,
+ * or estimated from the bits of filters; or ../advisor has counted them in a sample of a table. Nothing of PostgreSQL
+ * is needed here.
  */
 #include "index/sizes.h"
 

@@ -191,8 +191,8 @@ sub piece_of_regular { my $piece = piece(); return $any_case ? $piece : $piece =
 
 sub regular_piece { return piece_of_regular() =~ s/[^\w ]/./gr; }
 
-# A regular expression. It has s instead of ſ for pg_trgm, which (with GIN) loses rows with S for "(?i)ſ": both letters
-# have the capital S.
+# A regular expression. Unless $any_case is set, it has s instead of ſ. For "(?i)ſ" pg_trgm (with GIN) would lose rows
+# with S, which is the capital letter of both.
 sub regular
 {
 	my $pattern = '';
@@ -334,8 +334,8 @@ sub path_predicate
 	return path($root) . ' like_regex ' . json_string(pick('^w', 'a', '\\\\d'));
 }
 
-# Without "strict" if the document itself is compared with a text: in some versions (18.6) GIN's support functions lose
-# documents that consist of this text alone.
+# Returns a JSON path, now and then a strict one. A path that compares the document itself with a text is never strict:
+# for a strict one, in some versions (18.6), GIN's support functions lose documents that consist of this text alone.
 sub strictly
 {
 	my ($path) = @_;

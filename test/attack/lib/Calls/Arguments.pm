@@ -288,7 +288,7 @@ sub new
 		$self->add($type, [@{$filters{$type}}, "NULL::$type"]);
 		$self->{heavy}{$type} = [map { "attack.large_$type($_)" } 1 .. ($type eq 'tbf' ? 4 : 3)];
 	}
-	# Bytes and texts from outside: valid values and parts of them. The mutants are added later.
+	# Bytes and texts from outside: valid values, parts of them, and garbage. The mutants are added later.
 	my @values = $self->bytes_of_filters;
 	my @parts = map { my $value = $_; map { substr($value, 0, 2 * $_) } 0, 1, 4, 63, 64, 65, 127, 128, length($value) / 2 - 1 } map { $_->[1] } @values[0, -1];
 	my @bytes = ((map { $_->[1] } @values), @parts, '00', 'ff' x 128, '53' x 200);

@@ -1,6 +1,6 @@
 # Calls::Mutations: makes filters out of the bytes of valid ones, with changed bits, odd numbers in their headers, and
-# pieces of other filters. The server tells which of them it accepts as values, and all functions are called with these.
-# Functions that make filters of bytes or texts are also called with some that the server refuses.
+# pieces of other filters. The server tells which of these mutants it accepts as values. Those are arguments of the
+# functions that take filters. Functions that make filters of bytes or texts also get some that the server refuses.
 package Calls::Mutations;
 
 use strict;
