@@ -116,7 +116,7 @@ BEGIN
 			FROM %7$s WHERE (%8$s
 				) AND %9$s
 		), item AS MATERIALIZED (
-			-- The query groups by the groups as they are stored, because values that are equal, such as '1 day' and
+			-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and
 			-- '24 hours', may be written differently. old: hits that may be counted already.
 			SELECT * FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item, %10$s AS groups, %14$s AS n, %13$s AS old, min(at) AS oldest, max(at) AS newest
 				FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3%20$s) s
@@ -178,12 +178,12 @@ BEGIN
 		), ranked AS MATERIALIZED (
 			-- A row that is not whole is a piece of its bucket; each refresh that finds new hits adds one. The list of
 			-- a whole row has the first `top` items, a setting of the roll-up. The list of a piece has the first five
-			-- items, and those of the first top / 20 that have more than 1.5 times the mean number of hits. Of these it
-			-- has only items with more hits than every item that is left out. Items longer than 1,000 bytes are not
-			-- listed. A piece has no list at all if its bucket is over (some bucket of this step has newer hits) and it
-			-- has less than a thousandth of the hits of the bucket. Without a list, the bounds of answers about the
-			-- bucket become wider by the most hits that an item has in the piece. Before the sum of these comes to a
-			-- twentieth of the hits of the bucket, pieces have lists again.
+			-- items, and those of the first top / 20 that have more than 1.5 times the mean number of hits. An item of
+			-- these is left out again if an item that is not among them has as many hits or more. Items longer than
+			-- 1,000 bytes are not listed. A piece has no list at all if its bucket is over (some bucket of this step has newer
+			-- hits) and the piece has less than a thousandth of the hits of the bucket. Without a list, the bounds of
+			-- answers about the bucket become wider by the most hits that an item has in the piece. Before the sum of
+			-- these numbers comes to a twentieth of the hits of the bucket, pieces have lists again.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)
 				AND (ends > (SELECT newest FROM latest) OR 1000 * of_piece >= of_bucket OR 20 * (rest_of_bucket + most) >= of_bucket)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely

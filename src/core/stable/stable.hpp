@@ -100,8 +100,8 @@ inline uint64_t nonzero_fields(uint64_t fields, unsigned bits, uint64_t lowest)
 }
 
 /*
- * The two bytes that hold all bits of a cell. A payload has at least two bytes, so no branch is needed for cells that
- * lie in one byte only.
+ * The two bytes that hold all bits of a cell, from byte `at` of the payload on; the cell begins at their bit `shift`. A
+ * payload has at least two bytes, so no branch is needed for cells that lie in one byte only.
  */
 struct cell_window
 {

@@ -35,8 +35,8 @@ struct few_cells
 constexpr uint16_t no_cell = UINT16_MAX;
 
 /*
- * If more cells than this hold something, the block has a word for each cell. So does any block of fewer than
- * SB_TBF_BLOCK cells.
+ * If more cells of a block than this hold something, the block has a word for each cell. So does any block of fewer
+ * than SB_TBF_BLOCK cells.
  */
 constexpr uint32_t most_few = 768;
 constexpr int sizes_of_few = 13;
