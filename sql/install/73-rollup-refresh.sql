@@ -180,10 +180,10 @@ BEGIN
 			-- a whole row has the first `top` items, a setting of the roll-up. The list of a piece has the first five
 			-- items, and those of the first top / 20 that have more than 1.5 times the mean number of hits. An item of
 			-- these is left out again if an item that is not among them has as many hits or more. Items longer than
-			-- 1,000 bytes are not listed. A piece has no list at all if its bucket is over (some bucket of this step has newer
-			-- hits) and the piece has less than a thousandth of the hits of the bucket. Without a list, the bounds of
-			-- answers about the bucket become wider by the most hits that an item has in the piece. Before the sum of
-			-- these numbers comes to a twentieth of the hits of the bucket, pieces have lists again.
+			-- 1,000 bytes are not listed. A piece has no list at all if its bucket is over (some bucket of this step
+			-- has newer hits) and the piece has less than a thousandth of the hits of the bucket. Without a list, the
+			-- bounds of answers about the bucket become wider by the most hits that an item has in the piece. Before
+			-- the sum of these numbers comes to a twentieth of the hits of the bucket, pieces have lists again.
 			SELECT *, likely AND (whole OR d > coalesce(unlisted, 0)
 				AND (ends > (SELECT newest FROM latest) OR 1000 * of_piece >= of_bucket OR 20 * (rest_of_bucket + most) >= of_bucket)) AS listed FROM (SELECT *, max(d) FILTER (WHERE NOT likely) OVER (PARTITION BY tier, starts, groups) AS unlisted
 			FROM (SELECT *, length < 1001 AND place <= CASE WHEN whole THEN $4 WHEN d > 1.5 * mean THEN greatest(least($4, 5), $4 / 20) ELSE least($4, 5) END AS likely
