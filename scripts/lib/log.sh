@@ -54,8 +54,8 @@ known_formats() {
 	FORMATS
 }
 
-# format_of FILE: prints the format of the first line that has one. Returns 1 if no line has a format, 2 if the file
-# has no lines.
+# format_of FILE: prints the format of the first line that has one. Returns 1 if no line has a format, 2 if all lines
+# are blank or there is none.
 format_of() {
 	local status=0
 	read_log "$1" 2>/dev/null | perl -ne '

@@ -1,5 +1,6 @@
 -- 71-chunk-scan-untyped.sql: the functions of 70-chunk-scan.sql for a literal or a parameter without a type
--- (bf_untyped_item, see 10-bf.sql). The literal or parameter is read as the type of the column.
+-- (bf_untyped_item, see 10-bf.sql). The literal or parameter is read as a value of the column's type, in
+-- chunk_scan_any() as an array of that type.
 
 CREATE FUNCTION chunk_scan(relation anycompatible, "column" name, value bf_untyped_item,
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL, operator text DEFAULT '=') RETURNS SETOF anycompatible

@@ -58,8 +58,9 @@ is($first_calls, 0, 'the first calls of everything were made: ordinary arguments
 report(@failures);
 done_testing();
 
-# The seconds that are left for calls. On a busy machine the short mode gets up to $patience seconds, until it has made
-# $at_least calls and all first calls, and everything has succeeded once.
+# The seconds that are left for calls. In the short mode (without STREAMBLOOM_SECONDS) the test takes $short seconds. On
+# a busy machine it goes on, for up to $patience seconds in all, until it has made $at_least calls and all first calls,
+# and all that SQL can call has succeeded once.
 sub time_left
 {
 	my ($calls) = @_;
@@ -120,8 +121,9 @@ sub attack
 		my $tries = @batch ? 0 : 10 * $batch;
 		while ($tries-- > 0 && @batch < $batch && @targets)
 		{
-			# Two sorts are called more often. Formulas are quick, and only certain combinations of extremes make their
-			# loops long. And of what has not succeeded yet, perhaps only some forms of a call can succeed.
+			# Two sorts of functions are called more often. Formulas are quick, and only certain combinations of
+			# extremes make their loops long. And of a function that has not succeeded yet, perhaps only some forms of a
+			# call can succeed.
 			if (!@queue)
 			{
 				my %wanted = map { $_ => 1 } never_succeeded();
@@ -248,9 +250,10 @@ sub first_calls
 	};
 }
 
-# Given the numbers of values in several places, returns the number of all pairs of values in two places, and a
-# function that returns each pair once, as place, value, place, value. The order looks random and begins elsewhere for
-# each seed: it goes on in steps that have no common divisor with the number of pairs.
+# Pairs the values of different arguments of a call. Takes the number of values of each argument. Returns the number of
+# all pairs, and a function that returns each pair once, as four numbers: argument, value, argument, value; and then an
+# empty list. The order looks random and begins elsewhere for each seed: it goes on in steps that have no common divisor
+# with the number of pairs.
 sub pairs
 {
 	my @sizes = @_;
@@ -321,8 +324,9 @@ sub is_due_to_arguments
 		'SELECT ' . join(', ', map { "$_ IS NULL" } @large), $rows ? "SELECT count(v) FROM $rows" : ();
 }
 
-# PL/pgSQL holds a large result four times: in both variables, as it came, and as the copy that will be assigned.
-# Returns whether four times the memory of the call alone is enough for this.
+# For the form in_plpgsql(): PL/pgSQL holds a large result four times, in the variables v and w, as it came, and as the
+# copy that will be assigned. Returns whether this explains the memory: the call alone is no failure, and the memory is
+# at most four times that of the call alone, and 64 MB more.
 sub is_due_to_copies
 {
 	my ($caller, $sql, $growth) = @_;
@@ -348,7 +352,7 @@ sub heavy_call
 	return Calls::Forms::statement($callable, \@chosen, $more, 1);
 }
 
-# One test for each failure, one that there were none, and one that each callable was called with success.
+# One test for each failure, one that no call failed, and one that all that SQL can call was called with success.
 sub report
 {
 	my @failures = @_;
@@ -369,7 +373,8 @@ sub report
 	is(join("\n", never_succeeded()), '', 'everything that SQL can call was called with success');
 }
 
-# Runs the test with functions that each have a fault. All faults must be found, and a type without a list too.
+# Runs the test with functions that each have a fault, and with one that has none. All faults must be found, and none in
+# the function without a fault. A type without a list of arguments must be found, too.
 sub self_check
 {
 	my $db = StreambloomTap->new('calls_self_check');

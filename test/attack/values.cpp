@@ -316,7 +316,7 @@ void bf_history(Random &random, uint64_t *compared)
 				one.lines = Bytes(one.lines.data(), sb_bf_size(&one.bf) - SB_BF_HEADER);
 				break;
 			}
-			case 3: /* its items go to two builders, one of which is sent: the same bytes as without a builder */
+			case 3: /* two builders get the items, and one is sent to the other: the same bytes as without a builder */
 			{
 				Memory memory;
 				sb_bf plan = one.bf;

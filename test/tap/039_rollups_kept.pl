@@ -1,7 +1,11 @@
-# Roll-ups that keep themselves (docs/rollups.md), compared with the exact answer of SQL at every step: logs whose rows
-# come late, out of order and in batches; refreshes that are killed, that run at once, or that run twice; time zones
-# whose clocks change; partitions that are detached and dropped; foreign tables; dump and restore. Whatever happens,
-# each hit is counted exactly once, and no count is too low.
+# Roll-ups that keep themselves (docs/rollups.md), compared with the exact answer of SQL: logs whose rows come late, out
+# of order and in batches; refreshes that are killed, that run at once, or that run twice; time zones whose clocks
+# change; partitions that are detached and dropped; many groups; a roll-up that is dropped during a refresh; items of other
+# extensions' types; foreign tables and hypertables; dump and restore. Whatever happens, each hit is counted exactly
+# once, and no count is too low.
+#
+# A *bucket* is the piece of time that a row of a roll-up stands for, such as an hour. It is *closed* when no more hits
+# are expected in it. Old buckets are *folded*: merged into longer ones, which are in the next *tier*.
 #
 # STREAMBLOOM_SEED chooses the random logs, and the tiers with which a zone is tried. If STREAMBLOOM_SECONDS is more
 # than 60, the logs are longer, and each zone is tried with all tiers and more refreshes.
@@ -387,8 +391,8 @@ SQL
 	is($code, 0, 'the extension can be dropped') or diag($err);
 };
 
-# The owner of a database who is no superuser has created the extension, which then belongs to him, but its table to a
-# superuser.
+# The owner of a database, who is no superuser, has created the extension. The extension belongs to this owner, but the
+# table of the extension belongs to a superuser.
 subtest 'dump and restore by the owner of the database' => sub
 {
 	my $scratch = StreambloomTap::scratch();
@@ -435,7 +439,7 @@ SQL
 	}
 	is($db->sql("SELECT item, hits_to, before_to FROM tbf_rollup_risers('marks_heat', 1, '2024-01-01 00:59 UTC', at_least => 1, recent => '1 hour')"), '"n"=>"4"|9|0', 'what rises');
 	is($db->sql("SELECT * FROM tbf_rollup_count('marks_heat', hstore('n', '2'))"), '5|5', 'the hits of one');
-	# The source has lost a hit. So the bucket of the hour is not counted anew when it is closed: its rows are folded
+	# The source has lost a hit. So the bucket of the hour is not counted anew when it is closed: its rows are merged
 	# into one.
 	$db->sql("INSERT INTO marks VALUES ('2024-01-01 00:25 UTC', hstore('n', '2')); CALL tbf_rollup_refresh('marks_heat'); DELETE FROM marks WHERE at = '2024-01-01 00:01 UTC'");
 	$db->sql("INSERT INTO marks VALUES ('2024-01-01 05:00 UTC', hstore('n', '2')); CALL tbf_rollup_refresh('marks_heat')");
@@ -458,7 +462,7 @@ SQL
 	my $wrong = "SELECT count(*) FROM (SELECT name, count(*) AS n FROM names WHERE right(name::text, 2) IN ('7', ' 7', '77') GROUP BY name) e, tbf_rollup_count('names_heat', e.name) c WHERE (e.n BETWEEN c.hits_from AND c.hits_to) IS NOT TRUE";
 	is($db->sql($wrong), '0', 'no count is wrong');
 	is($db->sql("SELECT hits_to >= 4 FROM tbf_rollup_count('names_heat', 'nAME 7'::citext)"), 't', 'hits of both ways to write it');
-	# The source has lost a hit. So the bucket of the hour is not counted anew when it is closed: its rows are folded
+	# The source has lost a hit. So the bucket of the hour is not counted anew when it is closed: its rows are merged
 	# into one.
 	$db->sql("DELETE FROM names WHERE name = 'name 70000'");
 	$db->sql("INSERT INTO names VALUES ('2024-01-01 05:00 UTC', 'name 7'); CALL tbf_rollup_refresh('names_heat')");

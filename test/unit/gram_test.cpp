@@ -200,7 +200,7 @@ TEST(Gram, FoldingTwiceIsFoldingOnce)
 		});
 }
 
-/* The characters of a concatenated text are the characters of its two parts. Patterns rely on this. */
+/* The characters of a concatenated text are those of its parts, without the marks between. Patterns rely on this. */
 TEST(Gram, TheCharactersOfTwoTextsAreThoseOfBoth)
 {
 	Random random(2);
@@ -365,15 +365,16 @@ TEST(Gram, AlternativesAreJoinedWithWhatIsBesideThem)
 		EXPECT_FALSE(can_match(SB_GRAM_REGEX, each.pattern, each.does_not, six)) << each.pattern;
 	}
 	/*
-	 * alternatives are not joined if there are many, if they may occur several times or not at all, if they are nested,
-	 * if they are a range or a negated set, or if they are only looked ahead for
+	 * alternatives are not joined with the text beside them, so no gram of six characters is found: if there are many,
+	 * if they may occur several times or not at all, if they are nested, if they are a range or a negated set, or if
+	 * they are only looked ahead for
 	 */
 	for (const char *pattern : {"abc(d|e)+fg", "abc(d|e)?fg", "abc(d|(e))fg", "abc[de]{2}fg",
 								"abc(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)de", "abc[^de]fg", "abc[d-f]gh", "abc(?=d|e)fg"})
 		EXPECT_FALSE(Query(SB_GRAM_REGEX, pattern, six).requires_something()) << pattern;
 }
 
-/* For expressions that mean the same in both languages, std::regex of the C++ library tells which texts match. */
+/* For expressions that mean the same in PostgreSQL and in C++, std::regex tells which texts match. */
 TEST(Gram, WhatMatchesARegularExpressionHasItsGrams)
 {
 	Random random(5);

@@ -45,7 +45,10 @@ Tbf made(const Memory &memory, const sb_tbf &header, void *value)
 	return filter;
 }
 
-/* Builder::store() does more: it compares all cells, of which there are a hundred million here, in other layouts. */
+/*
+ * What the builder stores, unchecked. Builder::store() would also compare all cells in both layouts, and most filters
+ * here have a hundred million cells.
+ */
 Tbf stored(const Builder &builder)
 {
 	sb_tbf header;

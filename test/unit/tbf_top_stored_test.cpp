@@ -217,8 +217,8 @@ TEST(TbfTopStored, RefusesWhatNoListIs)
 }
 
 /*
- * A stored list can be decayed as it is, or be read, turned to the same base and stored again. Both ways give the same
- * bytes, with few fraction bits and with all, whatever number of items falls out.
+ * A stored list can be decayed as it is, or be read into memory, decayed to the same base and stored again. Both ways
+ * give the same bytes, whether the list has few fraction bits or all 40, and however many items fall out.
  */
 TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
 {

@@ -1,7 +1,7 @@
 /*
  * decay_functions.cpp: the weight of a filter by its age, for filters that do not decay by themselves and are merged
  * with weights. A weight is a double. An age stays an integer until it is divided. So the weight is exact for a whole
- * number of half-lives, and at each point between which sb_decay_polygonal() interpolates.
+ * number of half-lives, and at the points between which sb_decay_polygonal() interpolates.
  *
  * A weight must not be too small: counts could then be too small, and the filter promises that they never are. So the
  * remainder that a division rounds away is kept and added to the result (Ratio), which leaves an error of about an
@@ -102,8 +102,8 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 
 	/*
 	 * The filter has the hits of a time bucket (an hour, say), so its hits have the ages from `youngest` to `oldest`.
-	 * The function rises to its peak at age k * scale and falls from there. So its largest value in the bucket is the
-	 * one at the age nearest to the peak.
+	 * The function rises to its peak at the age degree * scale and falls from there. So its largest value in the bucket
+	 * is the one at the age nearest to the peak.
 	 */
 	u128 peak = static_cast<u128>(degree) * static_cast<u128>(scale);
 	u128 youngest = grown(age);
@@ -115,9 +115,9 @@ double sb_decay_polyexponential(int64_t age, int32_t degree, int64_t scale, int6
 		return 0; /* the function is 0 at age 0, since here degree > 0 */
 
 	/*
-	 * The weight is (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)). Near the peak the two terms of this exponent nearly
-	 * cancel. So both are calculated from the difference of the integers; then the error of each term is only a few
-	 * ulps of this term.
+	 * With x = age / scale and k = degree the weight is (x/k)^k e^(k - x) = e^(k ln(x/k) - (x - k)). Near the peak the
+	 * two terms of this exponent nearly cancel. So both are calculated from the difference of the integers; then the
+	 * error of each term is only a few ulps of this term.
 	 */
 	double units = static_cast<double>(scale);
 	double past = at > peak ? static_cast<double>(at - peak) / units : -(static_cast<double>(peak - at) / units);

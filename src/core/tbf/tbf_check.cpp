@@ -36,7 +36,8 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 
 /*
  * Checks the table of recurring minimum. The hashes must ascend, so no hash is there twice. Bits outside
- * SB_KEPT_HASH_MASK must be 0. If the counters count whole hits, the hits of each entry must be a whole number, too.
+ * SB_KEPT_HASH_MASK must be 0. The hits of an entry must not be 0, and must be below SB_TBF_MAX_CELL. If the counters
+ * count whole hits, the hits of each entry must be a whole number, too.
  */
 static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 {

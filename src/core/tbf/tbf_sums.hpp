@@ -1,7 +1,10 @@
 /*
- * tbf_sums.hpp: exact sums of hits. tbf_sums.cpp adds hits to sums and combines sums, tbf_sums_weighted.cpp adds
- * stored filters with weights to sums, and tbf_sums_store.cpp rounds sums and stores them. tbf_sums_minimum.cpp has
- * minimum increase and recurring minimum, two ways of counting that look at an item's smallest cell.
+ * tbf_sums.hpp: exact sums of hits, one for each item or for each cell. A sum is split over *planes* of 16 half-lives
+ * each. In each plane it has a *word* of 64 bits. The newest four planes are kept, and older ones *fall out*.
+ *
+ * tbf_sums.cpp adds hits to sums and combines sums, tbf_sums_weighted.cpp adds stored filters with weights to sums, and
+ * tbf_sums_store.cpp rounds sums and stores them. tbf_sums_minimum.cpp has minimum increase and recurring minimum, two
+ * ways of counting that look at an item's smallest cell.
  */
 #ifndef STREAMBLOOM_TBF_SUMS_HPP
 #define STREAMBLOOM_TBF_SUMS_HPP
@@ -75,7 +78,8 @@ void sums_make_room(tbf_sums *sums, int64_t wanted);
 
 /*
  * Adds a value, in 2^-12 hits at the half-life `half_lives`, to one word of a plane of items. `index` is what
- * sums_turn() returned.
+ * sums_turn() returned. SB_OVERFLOW: the sum does not fit into the word, and nothing was added. REQUIRES: index >= 0;
+ * the plane is not NULL.
  */
 [[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value);
 
@@ -97,7 +101,7 @@ size_t sums_add_hits(const tbf_sums *sums, sb_hash_set *set, int index, int64_t 
 
 /*
  * Adds hits of many items to their cells; all hits are of one half-life. Prefetches the cells of the next items while
- * it adds to the others. SB_OVERFLOW: some of the hits were added, the last of them perhaps not to all of its cells.
+ * it adds to those before. SB_OVERFLOW: some of the hits were added, the last of them perhaps not to all of its cells.
  * SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
  */
 [[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
@@ -116,7 +120,7 @@ size_t sums_add_hits(const tbf_sums *sums, sb_hash_set *set, int index, int64_t 
  * has the largest number that it was raised to, in whatever order. There is a word for each of the SB_TBF_PLANES
  * planes. For minimum increase: used by sums_raise_item(), and when sums of items become sums of cells. (Without
  * minimum increase the sums are added then.) SB_NO_MEMORY: nothing was raised. REQUIRES: there is a plane for each word
- * that is not zero; when that plane falls out, its sums->loss is not below the word.
+ * that is not zero. Before this plane falls out, the caller raises its sums->loss to at least the word.
  */
 [[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
 
@@ -135,8 +139,9 @@ void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash
 											   uint64_t *minimum);
 
 /*
- * Adds a hit, or several hits of one moment, to the total and the loss of the plane with this index (-1: to those of
- * the planes that fell out). It adds nothing to the sums of items or cells: sums_add_item() and others do this.
+ * Notes a hit, or several hits of one moment whose values add up to `value`. Adds the value to the total and the loss
+ * of the plane with this index (-1: to those of the planes that fell out), and notes the time and whether the value is
+ * a whole number of hits. Adds nothing to the sums of items or cells: sums_add_item() and other functions do this.
  */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
@@ -172,14 +177,15 @@ struct filter_weight
  * sums_turn_for_weighted() makes room for the planes to which the filter's counters are added. Large counters (as a
  * rule, those of 64 bits) are split into parts of 16 binary digits, and each part goes to a plane of its own. *planes
  * is the number of these planes, 1 to 4. The newest of them is at most one plane newer than the plane of the filter's
- * newest hit or of its base. The function returns the index of the oldest of these planes; the newer ones have the
- * indices below it. A plane whose index is above 3 has fallen out. If one of the other planes is NULL, the caller has
- * to make it. The result is -1 if all these planes have fallen out. If the filter has no hits, or the weight is 0, the
- * result is -1, too, and nothing changes.
+ * newest hit or of its base, whichever is later. The function returns the index of the oldest of these planes; the
+ * index of each newer one is lower by 1. If the index of a plane is above 3, the plane has fallen out. If it is 0 to 3
+ * and the plane is NULL, the caller has to make the plane. The result is -1 if all of the planes have fallen out. If
+ * the filter has no hits, or the weight is 0, the result is -1, too; then *planes is 0, and the sums stay as they are.
  *
- * sums_add_weighted() adds cells and totals. It notes the totals even if index is -1. The planes have the cells of
- * `tbf`; `filter` has as many, or 2^j times fewer. Amounts are rounded up, in units of 2^-44 hits at the base or
- * smaller ones, so that amounts far below a hit keep their proportions.
+ * sums_add_weighted() gets this result as `index`, and adds the cells and the totals. It notes the totals even if all
+ * of the planes have fallen out. The planes have the cells of `tbf`; `filter` has as many, or 2^j times fewer. Amounts
+ * are rounded up, in units of 2^-44 hits at the base or smaller ones, so that amounts far below a hit keep their
+ * proportions.
  */
 int sums_turn_for_weighted(tbf_sums *sums, const sb_tbf *filter, const filter_weight *weight, int *planes);
 [[nodiscard]] sb_status sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
@@ -219,9 +225,9 @@ private:
 };
 
 /*
- * The first step of adding `other` to `sums`: adds all that is not in words (totals, slack, times). If the newest plane
- * of `other` is newer than that of `sums`, older planes of `sums` fall out. Then the caller adds the words of `other`,
- * plane by plane.
+ * The first step of adding `other` to `sums`: adds all that is not in words (totals, slacks, losses, times). If the
+ * newest plane of `other` is newer than that of `sums`, older planes of `sums` fall out. Then the caller adds the words
+ * of `other`, plane by plane.
  */
 void sums_combine_notes(tbf_sums *sums, const tbf_sums *other);
 
@@ -242,8 +248,8 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 [[nodiscard]] sb_status add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words);
 
 /*
- * The items whose sums become counters. They are in a set, with their words beside their hashes, or in runs. If the
- * sums are of cells, both pointers are NULL.
+ * The items whose sums become counters. They are in a set, with their words beside their hashes, or in *runs*: sorted
+ * and packed items of parallel workers (tbf_runs.hpp). If the sums are of cells, both pointers are NULL.
  */
 struct items_of_sums
 {
@@ -379,8 +385,8 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 
 /*
  * Returns how many bytes of room to offer for packing extensible counters in one pass, if the blocks are expected to
- * take `bytes` bytes. The bytes of the directory are added. More than a byte for each cell is never offered: counters
- * rarely take that much, even if far more items came than were expected. (If they do, it takes more passes.)
+ * take `bytes` bytes. For the blocks it offers at most a byte for each cell: counters rarely take that much, even if
+ * far more items came than were expected. (If they do, it takes more passes.) The bytes of the directory are added.
  */
 inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 {

@@ -264,6 +264,8 @@ sb_status streambloom::top_scale(top_list *list, uint64_t mantissa, int exponent
 /* ------------------------------------------------------------------- storing */
 
 /*
+ * A stored list:
+ *
  *   offset size
  *    0      2   entries n, 0 .. top
  *    2      1   fraction bits f, 0 .. 40: L and error count in 2^-f hits at the base

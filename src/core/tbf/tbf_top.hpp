@@ -1,6 +1,7 @@
 /*
  * tbf_top.hpp: the list of hot items (those of a tbf with the most hits), in memory and as it is stored. sb_top.h says
- * what it guarantees, and explains the letters L and c.
+ * what the list guarantees, and explains the letters L and c. L and the error count hits at the list's *base*, a number
+ * of half-lives since 2000: a hit that is n half-lives older than the base counts 2^-n.
  */
 #ifndef STREAMBLOOM_TBF_TOP_HPP
 #define STREAMBLOOM_TBF_TOP_HPP
@@ -77,12 +78,12 @@ void top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, 
 /* Purges the list: at most `limit` entries are left. */
 void top_purge(top_list *list);
 
-/* Decays the list to this half-life, which becomes the base, if it is newer than the base. */
+/* If this half-life is newer than the list's base, or the list is new, it becomes the base, and the list is decayed. */
 void top_turn(top_list *list, int64_t half_lives);
 
 /*
- * Adds `error`, for example that of another list, to the list's error. `error` is given at this half-life; it is
- * rounded up.
+ * Adds `error`, for example that of another list, to the list's error. `error` counts hits at this half-life. Calls
+ * top_turn() with it first; at the list's base then, the amount that is added is rounded up.
  */
 void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
@@ -157,8 +158,9 @@ struct pending_item
 };
 
 /*
- * The functions below may return SB_NO_MEMORY, SB_INTERRUPTED. Then some items may not have been added. L <= f <= L +
- * error (sb_top.h) still holds for the hits that were: if there is no room for an entry, its L is added to the error.
+ * The functions below may return SB_NO_MEMORY, SB_INTERRUPTED. Then some items may not have been added. For the hits
+ * that were added, L <= f <= L + error (sb_top.h) still holds: if there is no room for an entry, its L is added to the
+ * error.
  */
 
 /*
@@ -167,21 +169,21 @@ struct pending_item
 [[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 									size_t length);
 
-/* Adds all of a stored filter's list. May also return SB_BAD_LIST, SB_BAD_LENGTH. */
+/* Adds the items and the error of a stored filter's list. May also return SB_BAD_LIST, SB_BAD_LENGTH. */
 [[nodiscard]] sb_status add_stored_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										const void *cells);
 
 /*
- * Adds all of a stored filter's list times `weight`, which make_filter_weight() must accept. May also return
- * SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW.
+ * Adds the items and the error of a stored filter's list, times `weight`, which make_filter_weight() must accept. May
+ * also return SB_BAD_LIST, SB_BAD_LENGTH, SB_OVERFLOW.
  */
 [[nodiscard]] sb_status add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
 										  const void *cells, double weight);
 
-/* Adds all of a stored list that top_open() has read. `base` is the base of the list's numbers. */
+/* Adds the items and the error of a stored list that top_open() has read. `base` is the base of the list's numbers. */
 [[nodiscard]] sb_status add_section(top_list *list, const sb_memory *memory, const top_section &section, int64_t base);
 
-/* Adds all of another list. */
+/* Adds the items and the error of another list. */
 [[nodiscard]] sb_status unite_lists(top_list *list, const sb_memory *memory, const top_list *other);
 
 void release_list(top_list *list, const sb_memory *memory);

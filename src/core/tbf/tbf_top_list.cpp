@@ -1,6 +1,7 @@
 /*
- * tbf_top_list.cpp: makes room in the list of hot items (tbf_top.hpp), and adds stored lists and other lists to it.
- * sb_top.h says what the list guarantees; tbf_top.cpp has its arithmetic.
+ * tbf_top_list.cpp: enters new items into the list of hot items (tbf_top.hpp), for which it makes room; adds stored
+ * lists and the lists of other builders to it; and releases its memory. sb_top.h says what the list guarantees;
+ * tbf_top.cpp has its arithmetic.
  */
 #include "tbf/tbf_top.hpp"
 

@@ -1,4 +1,7 @@
-/* judge.c: decides whether an index with the figures that bf_index_advise() expects pays, and says why. */
+/*
+ * judge.c: bf_index_advise() expects figures of an index, such as its size and the pages that its searches read. This
+ * file decides whether such an index pays, and says why. It also decides whether a lower false-positive rate pays.
+ */
 #include "advisor/advice.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * value.h: what all types have in common as PostgreSQL values. It reads values from text, binary and bytea, and
- * writes them. It raises the errors for values and parameters that the core refuses.
+ * value.h: what all types have in common as PostgreSQL values. It makes values, reads them from text, binary and bytea,
+ * writes, compares and hashes them. It raises the errors for values and parameters that the core refuses. It also has
+ * small helpers of SQL functions: results of rows and texts, bars of text, the state of an aggregate.
  *
  * A value is a varlena whose data is the core's stored form (docs/format.md). Its text form is the stored form in
  * hexadecimal, like the text form of bytea: \x5342...

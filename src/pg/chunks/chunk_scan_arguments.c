@@ -99,8 +99,8 @@ require_privileges(const ChunkScan *scan, List *columns)
 }
 
 /*
- * Returns the text of a first argument that is a relation's name, given as a text or a regclass, and not by its row
- * type. Returns NULL if the argument is of another type or NULL.
+ * Returns the text of the first argument if it is of the type text or regclass: then the user has given a relation's
+ * name instead of a value of its row type. Returns NULL if the argument is of another type or NULL.
  */
 static char *
 text_of_relation(FunctionCallInfo fcinfo, Oid type)

@@ -19,7 +19,8 @@
 #include "index/functions.h"
 
 /*
- * Locks and opens the summary table. Raises an error if there is no such relation.
+ * Locks and opens the summary table. Raises an error if there is no such relation, or if it is neither a table nor a
+ * view.
  */
 static Relation
 open_summaries(Oid relation)

@@ -1,7 +1,8 @@
 /*
  * finished_plan.h: functions for the nodes ChunkSkip, JoinKeys and JoinSkip, which are put into plans that PostgreSQL's
- * planner has finished. The functions make such nodes, walk through plans, and find the clauses of scans. The nodes
- * never stand at or below a Gather (README.md in this folder says why).
+ * planner has finished. The functions make such nodes, walk through plans, find the clauses of scans, and tell when a
+ * node must do nothing or is not worth it. The nodes never stand at or below a Gather (README.md in this folder says
+ * why).
  */
 #ifndef STREAMBLOOM_PG_FINISHED_PLAN_H
 #define STREAMBLOOM_PG_FINISHED_PLAN_H

@@ -9,7 +9,7 @@
 
 #include "access/reloptions.h"
 
-/* The options of one column that all these classes have. The support function BF_OPTIONS_PROC declares them. */
+/* The options for one column that all classes of the extension have. Support function BF_OPTIONS_PROC declares them. */
 typedef struct BfClassOptions
 {
 	int32		vl_len_;

@@ -26,7 +26,7 @@
 #include "index/keys.h"
 
 /*
- * Sets clause->in_vain from clause->items or, if it is not 0, from clause->required (see clause.h). For a query whose
+ * Sets clause->in_vain from clause->required or, if that is 0, from clause->items (see clause.h). For a query whose
  * keys are known, take_query_apart() finds a better estimate.
  */
 static void
@@ -48,8 +48,9 @@ set_in_vain(BfClause *clause, const BfIndexFigures *figures)
 
 /*
  * Estimates how many different keys a column has in the whole table; 0: that is not known. If there are several
- * levels, the number of keys of a range is taken to grow with the range's length as between the highest two levels.
- * If there is one level, one page of the index tells how many keys its ranges have in common.
+ * levels, the highest two tell how the number of keys of a range grows with the range's length; it is taken to grow in
+ * the same way up to the length of the table. If there is one level, one page of the index tells how many keys its
+ * ranges have in common.
  */
 static double
 count_keys_of_heap(PlannerInfo *root, IndexOptInfo *info, Relation index, const BfIndexFigures *figures, int column)

@@ -1,6 +1,7 @@
 /*
- * group.h: writes all filter pages of a group. A group has the filters of up to 125 consecutive ranges of one level. A
- * filter is an array of lines of 64 bytes. A page has the same lines of all ranges of the group (layout.h).
+ * group.h: makes filters of ranges in memory, writes all filter pages of a group, and reads the states of its ranges. A
+ * group has the filters of up to 125 consecutive ranges of one level. A filter is an array of lines of 64 bytes. A page
+ * has the same lines of all ranges of the group (layout.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_GROUP_H
 #define STREAMBLOOM_PG_INDEX_GROUP_H
@@ -32,7 +33,10 @@ typedef struct BfRangeLines
 	uint32		range;
 } BfRangeLines;
 
-/* Calls bf_index_settle_lines() with the lines of the level's last group, if that group has `ranges` ranges. */
+/*
+ * lines[] is how many lines a filter of each column needs in a new group of `ranges` ranges. If the level's last group
+ * has as many ranges, and its lines are enough and not much more, lines[] becomes these (bf_index_settle_lines()).
+ */
 extern void bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines);
 
 /* The bytes of the filters of one range. */

@@ -77,7 +77,7 @@ pages_for_items(const Division *of, uint32_t from, uint32_t count)
 }
 
 /*
- * Would a group of `count` ranges, from number `from` on, have full ranges with fewer items than in one group of all
+ * In a group of `count` ranges, from number `from` on: is a range full from fewer items on than in one group of all
  * ranges? Then a range could be full in this group that is not full in one group of all.
  */
 static bool
@@ -99,8 +99,9 @@ has_more_full(const Division *of, uint32_t from, uint32_t count)
 
 /*
  * Looks for a division of `count` ranges, beginning with range `from`, into up to `groups` groups that take less than
- * `most` pages. If there is one, sets sizes[] to the numbers of ranges of these groups (0: no further group), and
- * returns its pages. Otherwise returns `most`.
+ * `most` pages and for which has_more_full() is false. All groups but the last one have one of good_sizes[]. If it
+ * finds a division, it sets sizes[] to the numbers of ranges of these groups (0: no further group), and returns their
+ * pages. Otherwise it returns `most`.
  */
 static double
 divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, double most, uint32_t *sizes)
@@ -137,10 +138,11 @@ divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, doubl
 }
 
 /*
- * Returns the most groups into which these ranges may be divided. A search reads a page of each group of the highest
- * level, and of each group whose ranges no level above has. So of these there are at most two. Fewer than 125 ranges
- * are mostly the last ones of their level, and no level above has them. Other groups of level 0 may be ruled out by
- * the level above, so there may be more of them. Above level 0, 125 ranges always make one group.
+ * Returns the most groups into which these ranges may be divided. A search reads a page of each group, unless a level
+ * above rules the group's ranges out. So 125 ranges of level 0 that get a level above them may be divided into
+ * BF_MOST_GROUPS groups. Ranges of level 0 without a level above are divided into two groups at most; so are fewer than
+ * 125 ranges, which are mostly the last ones of their level and not in the level above. Above level 0, 125 ranges
+ * always make one group.
  */
 static uint32_t
 most_groups(const BfGroupsToBuild *groups, uint32_t ranges)
@@ -152,7 +154,7 @@ most_groups(const BfGroupsToBuild *groups, uint32_t ranges)
 
 /*
  * How many of the next `count` ranges, beginning with range number `begin` of the level, are divided into groups
- * together: on level 0 those before the next multiple of BF_INDEX_MAX_RANGES.
+ * together: on level 0 those before the next multiple of BF_INDEX_MAX_RANGES, above it the first BF_INDEX_MAX_RANGES.
  */
 static uint32_t
 ranges_to_decide(const BfGroupsToBuild *groups, uint32_t begin, uint32_t count)
@@ -161,8 +163,8 @@ ranges_to_decide(const BfGroupsToBuild *groups, uint32_t begin, uint32_t count)
 }
 
 /*
- * Decides into which groups these ranges are divided, and notes that in groups->sizes. lines[] has room for an element
- * for each column.
+ * Decides into which groups the first ranges_to_decide() of the next `count` ranges are divided, and notes the numbers
+ * of ranges of these groups in groups->sizes. lines[] is room for this: an element for each column.
  */
 static void
 decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,

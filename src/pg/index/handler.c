@@ -147,7 +147,7 @@ bf_index_am_oid(void)
 
 /* ---------------------------------------------------------- operator classes */
 
-/* Is this operator the = of the type's default hash operator class? By that class the items of the type are hashed. */
+/* Is this operator the = of the type's default hash operator class? Items that are equal by it have equal hashes. */
 static bool
 is_hashed_equality(Oid operator, Oid type)
 {
@@ -317,7 +317,10 @@ is_good_operator(const CheckedClass *class, const FormData_pg_amop *member)
 		check_amop_signature(member->amopopr, BOOLOID, member->amoplefttype, member->amoprighttype);
 }
 
-/* Does the support function have the signature that belongs to its number? The signatures are GIN's. */
+/*
+ * Does the support function have the signature that belongs to its number? The signatures are GIN's. Function 7
+ * (BF_OPTIONS_PROC) must also be one of this extension's. A class without keys can have only this one.
+ */
 static bool
 is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 {
@@ -357,7 +360,7 @@ is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 		ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__))); \
 	} while (0)
 
-/* Checks that the class has no wrong support functions, and that a class for keys inside values lacks none. */
+/* Checks that the class has no wrong support functions, and that a class for keys inside values has those it needs. */
 static void
 check_functions(CheckedClass *class)
 {

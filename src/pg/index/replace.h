@@ -1,5 +1,5 @@
 /*
- * replace.h: groups whose filters are many times too large are replaced.
+ * replace.h: groups of filters that are many times too large are replaced, and groups at the end of the file are moved.
  */
 #ifndef STREAMBLOOM_PG_INDEX_REPLACE_H
 #define STREAMBLOOM_PG_INDEX_REPLACE_H

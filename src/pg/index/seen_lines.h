@@ -1,6 +1,9 @@
 /*
  * seen_lines.h: the lines of filters that a statement has seen while it wrote rows. The statement need not look at a
  * page again for items that these lines have.
+ *
+ * The index has a filter for each *range*, some pages of the table, and each column. A filter is an array of *lines* of
+ * 64 bytes. A *group* is up to 125 consecutive ranges whose filters lie together on the pages of the index.
  */
 #ifndef STREAMBLOOM_PG_INDEX_SEEN_LINES_H
 #define STREAMBLOOM_PG_INDEX_SEEN_LINES_H
@@ -23,7 +26,7 @@ extern BfSeenMemory *bf_index_begin_seen(MemoryContext context);
 /* The lines that a statement has seen of some neighboring ranges, in one column of one group. */
 typedef struct BfSeenLines
 {
-	uint64		publications;	/* number of publications when the lines were seen */
+	uint64		publications;	/* how many changes (publications) the meta page had counted when the lines were seen */
 	BlockNumber run;			/* where the column's pages in the group begin; 0: nothing was seen */
 	uint32		first_range;	/* counted within the group */
 	uint32		ranges;

@@ -1,4 +1,7 @@
-/* tbf_value.c: opens, makes, reads and compares tbf values, and checks their parameters. */
+/*
+ * tbf_value.c: what the functions of tbf share: opens, plans and makes values, checks times, raises errors. It also has
+ * the input functions of the type, its comparisons and its hash.
+ */
 #include "tbf/tbf.h"
 
 #include "access/xact.h"
@@ -209,9 +212,9 @@ check_tbf(const void *data, size_t size)
 SB_VALUE_INPUTS(tbf, check_tbf)
 
 /*
- * Returns the number of bytes of a value that are compared (ComparedBytes in value.h). These are its parameters, times,
- * totals and counters. The list of hot items is left out, because its content depends on the order of the hits. `top`,
- * the most items that the list may have, is a parameter, so it is compared.
+ * Returns the number of bytes of a value that are compared (ComparedBytes in value.h): all but the list of hot items,
+ * whose content depends on the order of the hits. `top`, the most items that the list may have, is in the header, so it
+ * is compared.
  */
 static size_t
 compared_size(const sb_tbf *header)

@@ -1,4 +1,5 @@
-# Attack.pm: the seed of the random numbers and the seconds that a test of this folder may take.
+# Attack.pm: what the tests of this folder share: the seed of the random numbers, the seconds that a test may take,
+# random choices, and a limit of memory.
 #
 # STREAMBLOOM_SEED is a whole number. Each seed makes another run; the same seed makes the same one, as far as the time
 # allows. STREAMBLOOM_SECONDS is how long the whole test may take; without it the test is in its short mode.

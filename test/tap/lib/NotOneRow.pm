@@ -105,8 +105,9 @@ SELECT format('CREATE TABLE p_%s PARTITION OF p FOR VALUES IN (%1\$s) WITH (fill
 FROM generate_series(0, 3) k \\gexec
 INSERT INTO t $rows;
 INSERT INTO p $rows;
--- An index on this function is slow. It delays a summarizer between a placeholder and its bits, and a writer between
--- its row and the index entry. Otherwise it would take hours until another party gets in between.
+-- An index on this function is slow. The function delays a summarizer after it has marked a range (as a placeholder)
+-- and before it sets the bits of the range. It delays a writer between its row and the index entry. Without the delays
+-- it would take hours until another party gets in between.
 CREATE FUNCTION dawdle(v int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS \$\$
 BEGIN
 	IF random() < coalesce(current_setting('not_one_row.dawdle', true)::float8, 0) THEN
