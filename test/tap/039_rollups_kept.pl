@@ -1,8 +1,8 @@
 # Roll-ups that keep themselves (docs/rollups.md), compared with the exact answer of SQL: logs whose rows come late, out
 # of order and in batches; refreshes that are killed, that run at once, or that run twice; time zones whose clocks
-# change; partitions that are detached and dropped; many groups; a roll-up that is dropped during a refresh; items of other
-# extensions' types; foreign tables and hypertables; dump and restore. Whatever happens, each hit is counted exactly
-# once, and no count is too low.
+# change; partitions that are detached and dropped; many groups; a roll-up that is dropped during a refresh; items of
+# other extensions' types; foreign tables and hypertables; dump and restore. Whatever happens, each hit is counted
+# exactly once, and no count is too low.
 #
 # A *bucket* is the piece of time that a row of a roll-up stands for, such as an hour. It is *closed* when no more hits
 # are expected in it. Old buckets are *folded*: merged into longer ones, which are in the next *tier*.
