@@ -204,8 +204,9 @@ sub long_calls
 }
 
 # Returns the number of calls that should come soon, and a function that returns the calls of one callable, one by one.
-# First come the ordinary calls and all pairs of the worst numbers. Then come each value of an argument with ordinary
-# other arguments, each pair of values of two arguments, and random calls.
+# First come the ordinary calls, which should succeed, and all pairs of the worst numbers (Arguments.pm) for the first
+# five arguments. Then come, mixed at random, each value of one argument with ordinary other arguments, pairs of values
+# of two arguments, and calls with random arguments.
 sub first_calls
 {
 	my ($callable, $arguments) = @_;

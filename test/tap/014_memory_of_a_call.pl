@@ -60,7 +60,7 @@ sub calls
 
 my $at = "timestamptz '2026-01-01'";
 
-# Calls on a tbf. Their results have up to a megabyte; a call must need no more memory than its result.
+# Calls on a tbf. Their results are small: each further call may take at most 2 MB.
 grows_by_at_most(2, 'tbf +', sub { my ($times) = @_; return 'SELECT (' . join(' + ', map { $_ % 2 ? 'g' : 'h' } 1 .. $times) . ') IS NULL FROM counts' });
 foreach my $call ("g * 0.3::float8", "tbf_add(g, 3, $at)", "tbf_add_all(g, ARRAY[1, 2, 3], $at)", "tbf_decay(g, timestamptz '2026-01-20')",
 	"tbf_remove(g, 1, $at)", 'tbf_info(g)', 'tbf_cardinality(g)', 'g = h', "tbf_inner_product(g, h, $at)", "g::bytea::tbf")

@@ -82,7 +82,7 @@ double sb_decay_polynomial(int64_t age, double exponent, int64_t scale) noexcept
 	if (age == SB_DECAY_FOREVER)
 		return 0;
 
-	/* (1 + age/scale)^-a is base^a. With base = value + rest that is value^a (1 + rest/value)^a. */
+	/* With a = exponent, (1 + age/scale)^-a is base^a. With base = value + rest this is value^a (1 + rest/value)^a. */
 	Ratio base(static_cast<uint64_t>(scale), static_cast<uint64_t>(scale) + grown(age));
 	double weight = std::pow(base.value, exponent);
 	if (!(weight > 0))

@@ -265,7 +265,7 @@ struct items_of_sums
  * Two functions round the sums, once and up, to stored counters. sums_plan() makes the header: a copy of `tbf` for
  * which it chooses base, unit and width of a cell. sums_write() fills in the cells. SB_OVERFLOW if a counter does not
  * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
- * filled in that case, too).
+ * filled in that case, too). Both may also return SB_INTERRUPTED.
  *
  * If there are items, the counters are made from their sums. Without minimum increase the bytes are the same as if the
  * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, `sorted` is
@@ -287,8 +287,8 @@ struct items_of_sums
  * Two functions for an exact filter, made of the items of a set. sums_plan_exact() makes the header, except for the
  * fields that describe_items() sets. sums_list_items() lists the items, sorted by hash, with their counts in units of
  * 2^-unit_bits hits at the base of `planned`, rounded up. It leaves out items whose count is 0, and sets *count to the
- * number of the others. May return SB_OVERFLOW. REQUIRES: `out` has room for all items of the set, which has at most
- * SB_TBF_EXACT_ITEMS.
+ * number of items that it lists. Both functions may return SB_OVERFLOW, sums_plan_exact() also SB_TOTAL_OVERFLOW.
+ * REQUIRES: `out` has room for all items of the set, which has at most SB_TBF_EXACT_ITEMS.
  */
 [[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,
@@ -297,7 +297,7 @@ struct items_of_sums
 /*
  * Packs the words of one plane in the form of extensible counters, so that it can be sent to another process. The
  * plane has the cells of `tbf`. unpack_block() with *out gives the words back. out->payload becomes the number of
- * bytes. SB_TOO_LARGE: these are more than `room`, or more than a value may have.
+ * bytes. SB_TOO_LARGE: these are more than `room`, or more than a value may have. May also return SB_INTERRUPTED.
  */
 [[nodiscard]] sb_status sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,
 										size_t room);

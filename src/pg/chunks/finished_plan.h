@@ -59,7 +59,10 @@ extern List *finished_leakproof_clauses(const FinishedStatement *finished, Oid t
 /* Returns those of the clauses that pass values of columns to leakproof functions only. */
 extern List *chunk_leakproof_clauses(List *clauses);
 
-/* Does the planner expect that a scan costs about as little as a question to this index? */
+/*
+ * Does the planner expect that a scan costs about as little as a question to this index? A bitmap scan of the index
+ * itself never does.
+ */
 extern bool finished_is_cheap(const Scan *scan, Oid index);
 
 /* Can the partitions below an Append or a MergeAppend be pruned at run time? */

@@ -53,7 +53,7 @@ remove_from_list(PartitionsInUse *in_use)
 	in_use->listed = false;
 }
 
-/* Is called when the memory of the execution is freed: when the execution ends, or after an error. */
+/* PostgreSQL calls this when the memory of the execution is freed: when the execution ends, or after an error. */
 static void
 end(void *in_use)
 {
@@ -61,9 +61,9 @@ end(void *in_use)
 }
 
 /*
- * Is called when a resource owner, CurrentResourceOwner, is released. After an error that was caught, this is when
- * the tables of an execution are closed. The memory of the execution may be freed much later: PL/pgSQL keeps that of
- * an SQL function, called in a simple expression, until the transaction ends.
+ * PostgreSQL calls this when a resource owner, CurrentResourceOwner, is released. After an error that was caught, the
+ * tables of an execution are closed at that moment. The memory of the execution may be freed much later: PL/pgSQL keeps
+ * that of an SQL function, called in a simple expression, until the transaction ends.
  */
 static void
 end_with_resources(ResourceReleasePhase phase, bool is_commit, bool is_top_level, void *nothing)

@@ -34,7 +34,7 @@ typedef struct StableValue
 
 /*
  * A filter that may be changed. In a function its cells lie inside a new value; in an aggregate or a window function
- * they are a block of memory of their own. A filter without items gets cells with its first step.
+ * they are a block of memory of their own. A filter without items gets cells when its first item comes.
  */
 typedef struct StableState
 {
@@ -146,7 +146,7 @@ extern Datum stable_store(const sb_stable *header, const unsigned char *cells);
 
 /*
  * stable_copy_to_change() makes a state with a copy of a filter. The copy lies in a new value, allocated in this
- * context. After the changes stable_changed() writes the state's header into this value, and returns it.
+ * context. After the changes stable_changed() writes the state's header into the state's value, and returns this value.
  */
 extern void stable_copy_to_change(StableState *state, MemoryContext context, const StableValue *from);
 extern Datum stable_changed(StableState *state);
