@@ -93,7 +93,7 @@ uint64_t bytes_of(const std::vector<const Tbf *> &filters)
 
 } // namespace
 
-/* Pairs of filters whose hits are no, one or more planes apart are merged with weights; one filter is scaled alone. */
+/* Two filters whose hits are up to six planes apart are merged with weights, and one filter is scaled alone. */
 TEST(TbfContent, SumsTakeTheBlocksThatHoldSomething)
 {
 	Random random(11);

@@ -1,9 +1,10 @@
 /*
  * tbf_top.cpp: the list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable.
- * sb_top.h says what it guarantees, and why: L <= f <= L + error for every item, error <= W / (c + 1). Here L is the
- * lower bound that the list has for the item, f the item's hits, W the hits of all items, and c the limit of the list.
+ * sb_top.h says what the list guarantees, and why: L <= f <= L + error for every item, and error <= W / (c + 1) apart
+ * from rounding. Here L is the lower bound that the list has for the item, f the item's hits, W the hits of all items,
+ * and c the limit of the list.
  *
- * All numbers are integers that count at a base of whole half-lives, as the filter's counters do. But L is a lower
+ * L and the error are integers that count at a base of whole half-lives, as the filter's counters do. L is a lower
  * bound, so it is rounded down, and the amount lost is added to the error, which all items share. Therefore the unit
  * is 2^-40 hits: with the 2^-12 hits of sums, rounding a million hits could add 244 hits to the error.
  */

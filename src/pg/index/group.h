@@ -93,8 +93,8 @@ extern void bf_index_replace_groups(Relation index, const BfGeometry *geometry, 
 extern void bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons);
 
 /*
- * Raises the standby horizon of all filter pages: older snapshots of standbys no longer rely on what these pages say
- * now.
+ * Raises the standby horizon of all filter pages to `horizon`, a transaction id. Snapshots of standbys that are older
+ * than it no longer rely on what these pages say now.
  */
 extern void bf_index_raise_standby_horizon(Relation index, uint64 horizon);
 

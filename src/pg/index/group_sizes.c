@@ -61,9 +61,9 @@ typedef struct Division
 } Division;
 
 /*
- * Returns a lower bound of the pages that `count` ranges, from number `from` on, would take in any division. Each
- * filter is taken to be as small as its items allow, and no larger than in one group of all ranges, where a range far
- * above the others is full. No space is taken to be lost.
+ * Returns a lower bound of the pages that `count` ranges, from number `from` on, would take in any division. It is the
+ * number of pages if no space is lost, and if each filter is as small as its items allow, but no larger than in one
+ * group of all ranges, where a range far above the others is full.
  */
 static double
 pages_for_items(const Division *of, uint32_t from, uint32_t count)
@@ -181,7 +181,10 @@ decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count
 		(void) divide(&all, 0, ranges, divided, worth_it, groups->sizes);
 }
 
-/* Returns the pages of groups of these sizes. Adds the numbers of their full ranges in all columns to *full. */
+/*
+ * Returns the number of pages of groups of these sizes. Adds the number of their full ranges to *full; a range counts
+ * once for each column in which it is full.
+ */
 static uint64_t
 pages_of_groups(const uint32_t *sizes, const BfCounts *columns, int column_count, uint32_t *full)
 {

@@ -1,7 +1,7 @@
 # JoinsQueries.pm: random queries with joins, over the tables of JoinsSchema.
 #
-# rows() returns a query that returns rows, and digest() makes of it one that returns one text, which does not depend on
-# the order of the rows. The queries of writing() and with_parameter() return such a text.
+# rows() returns a query that returns rows. digest() makes a query of it that returns a single text, which does not
+# depend on the order of the rows. The queries of writing() and with_parameter() return such a text.
 package JoinsQueries;
 
 use strict;
@@ -77,7 +77,8 @@ sub join_of
 
 sub columns { return 'l.id, l.a, l.t' . join('', map { ", $_.z, $_.id AS id_$_" } @_); }
 
-# A join that is executed again and again with other keys, some of which no row has; alone or in a star.
+# A join that is executed again and again with other keys, some of which no row has. The join is alone or a part of a
+# star join.
 sub again
 {
 	my ($schema) = @_;

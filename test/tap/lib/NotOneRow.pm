@@ -156,8 +156,8 @@ sub open_session
 	return $session;
 }
 
-# Errors that any party may get because others run at once: SQLSTATE and message. (The arbiter index list is a problem
-# of PostgreSQL itself: ON CONFLICT into a partition whose primary key is just being rebuilt CONCURRENTLY.)
+# Errors that any party may get because other parties run at once: SQLSTATE and message. (The arbiter index list is a
+# problem of PostgreSQL itself: ON CONFLICT into a partition whose primary key is just being rebuilt CONCURRENTLY.)
 my %expected = (
 	'40001' => qr/./, '40P01' => qr/./, '55P03' => qr/./, '23505' => qr/./,
 	'23514' => qr/no partition of relation/,
