@@ -78,12 +78,12 @@ void top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, 
 /* Purges the list: at most `limit` entries are left. */
 void top_purge(top_list *list);
 
-/* If this half-life is newer than the list's base, or the list is new, it becomes the base, and the list is decayed. */
+/* If the list is new, or its base is older than this half-life, the half-life becomes the base and the list decays. */
 void top_turn(top_list *list, int64_t half_lives);
 
 /*
- * Adds `error`, for example that of another list, to the list's error. `error` counts hits at this half-life. Calls
- * top_turn() with it first; at the list's base then, the amount that is added is rounded up.
+ * Adds `error`, for example that of another list, to the list's error. `error` counts hits at this half-life. If this
+ * is newer than the list's base, it becomes the base. Then `error` is converted to the base, and rounded up.
  */
 void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
