@@ -3,21 +3,23 @@
 # `instructions` of scripts/test, which reads its output: a line for each operation, which begins with ok, FAIL or skip.
 # Other lines explain the last one.
 #
-#   compare.pl PROGRAM BOUNDS FOLDER [base]
+#   compare.pl PROGRAM BOUNDS FOLDER base|measured|other
 #
-# PROGRAM is what operations*.cpp are compiled to; BOUNDS is bounds.txt; FOLDER is for what callgrind writes. "base"
-# says that the compiler is the one whose numbers stand in the file. Then an operation also fails if it takes less than
-# three quarters of its number: its line has to be written anew.
+# PROGRAM is what operations*.cpp are compiled to; BOUNDS is bounds.txt; FOLDER is for what callgrind writes. "base": the
+# first column of the file is of this compiler. Then an operation also fails if it takes less than three quarters of its
+# number: its line has to be written anew. "other": nobody has counted with this compiler. Then an operation above its
+# bound is skipped, and does not fail.
 use strict;
 use warnings;
 
 # glibc chooses among several memcpy(), memset(), exp2() and so on, by what the processor has. This leaves those that
 # every x86-64 processor has. Names that a glibc does not know are ignored.
-$ENV{GLIBC_TUNABLES} = 'glibc.cpu.hwcaps=' . join ',', map { "-$_" } qw(SSSE3 SSE4_1 SSE4_2 AVX AVX2 AVX512F FMA FMA4 ERMS FSRM);
+$ENV{GLIBC_TUNABLES} = 'glibc.cpu.hwcaps=' . join ',', map { "-$_" } qw(SSSE3 SSE4_1 SSE4_2 AVX AVX2 AVX512F FMA FMA4 ERMS FSRM
+	AVX_Fast_Unaligned_Load);
 # Without this, the search for a library's function is counted with the first call of the function.
 $ENV{LD_BIND_NOW} = 1;
 
-my ($program, $bounds, $folder, $base) = @ARGV;
+my ($program, $bounds, $folder, $compiler) = @ARGV;
 my $failed = 0;
 
 sub fail
@@ -36,7 +38,7 @@ sub begin
 	if ($pid == 0)
 	{
 		open(STDERR, '>', "$out/messages") or die "cannot write to $out: $!\n";
-		exec 'valgrind', '--tool=callgrind', '--quiet', '--instr-atstart=no', "--callgrind-out-file=$out/counts", $program, $variant;
+		exec 'bash', '-c', 'ulimit -Sn 1024 && exec "$@"', 'bash', 'valgrind', '--tool=callgrind', '--quiet', '--instr-atstart=no', "--callgrind-out-file=$out/counts", $program, $variant;
 		exit 127;
 	}
 	return {variant => $variant, out => $out, pipe => $pipe};
@@ -113,8 +115,9 @@ for my $name (@names)
 	if (defined $number)
 	{
 		my $said = sprintf '%s: %.2f instructions, at most %s', $name, $number, $bound{$name};
-		if ($number > $bound{$name}) { fail($said) }
-		elsif ($base && $number < 0.75 * $written{$name}) { fail("$said, and so few that its line has to be written anew") }
+		if ($number > $bound{$name} && $compiler eq 'other') { print "skip $said, of a compiler that nobody has counted with\n" }
+		elsif ($number > $bound{$name}) { fail($said) }
+		elsif ($compiler eq 'base' && $number < 0.75 * $written{$name}) { fail("$said, and so few that its line has to be written anew") }
 		else { print "ok $said\n" }
 	}
 	elsif (!$missing{$name =~ m{/avx2$} ? 'avx2' : 'portable'})
