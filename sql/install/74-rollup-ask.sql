@@ -331,7 +331,7 @@ BEGIN
 		)
 		SELECT %4$s, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
 		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, rollup, extension,
-			-- a filter with counters may count an item too high, so its lower bound is what its list says
+			-- a filter with counters may count an item too high, so its lower bound comes from the list of hot items
 			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;

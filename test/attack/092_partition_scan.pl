@@ -64,8 +64,10 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns '=' and the number of rows, or what differs. If `look` is set, the counts of EXPLAIN ANALYZE are added to the
--- table `looked`, and the answer also has 1 if the plan has a PartitionScan, else 0.
+-- Returns the query's `number`, and after it '=' and the number of rows (or the word ERROR, if the query fails in both
+-- ways), or what differs. An error with an SQLSTATE of class XX or 40 counts as a difference in any case. If `look` is
+-- set and the query does not fail, the counts of EXPLAIN ANALYZE are added to the table `looked`. With `look` the
+-- result ends with 1 if the plan has a PartitionScan, else 0.
 CREATE FUNCTION compare(number int, switches text, off text, query text, look bool) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	prepared CONSTANT bool := query LIKE 'EXECUTE%';

@@ -1,7 +1,8 @@
 /*
  * fuzz_sbf.cpp: takes any bytes as a stored sbf or ibf. Either they are refused, or every reader works on them and
  * these promises hold: an item is found right after its step; each value that the core writes can be read again; a
- * union loses no cell; decay in two parts gives the same as decay at once, also when nothing is left.
+ * cell of a union has the larger one of its two values; decay in two parts gives the same as decay at once, also when
+ * nothing is left.
  *
  * Input: a hash, a number that makes choices, then the value.
  */
@@ -183,7 +184,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(at_once.random == joined.random && at_once.steps == joined.steps && cells_at_once == both);
 	FUZZ_CHECK(readable(joined, both));
 
-	/* Until nothing is left, and two steps more: step by step, where the end is seen at once, and in one call. */
+	/*
+	 * Decays step by step until nothing is left, but at most 20,000 steps; then two steps more. One call with as many
+	 * steps must give the same.
+	 */
 	if (hash % 64 == 0 && joined.cell_count <= 4096)
 	{
 		const uint64_t most = 20000;

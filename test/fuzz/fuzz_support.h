@@ -1,6 +1,6 @@
 /*
  * fuzz_support.h: what the fuzz targets share: a check that ends the program, buffers that end where their allocation
- * ends, and a mutator that knows at which offsets headers have numbers.
+ * ends, look-ups in stored values, a reader of inputs, and a mutator that changes numbers where headers have them.
  */
 #ifndef STREAMBLOOM_FUZZ_SUPPORT_H
 #define STREAMBLOOM_FUZZ_SUPPORT_H

@@ -1,7 +1,8 @@
 #!/usr/bin/env perl
 # compare.pl: counts the instructions of operations, and compares them with their bounds. Called by the suite
-# `instructions` of scripts/test, which reads its output: a line for each operation, which begins with ok, FAIL or skip.
-# Other lines explain the last one.
+# `instructions` of scripts/test, which reads its output. A line that begins with ok or FAIL is about an operation, or
+# about a variant of the kernels that has failed. A line with skip is about a variant that cannot run here; its
+# operations have no lines then. Other lines explain the last one.
 #
 #   compare.pl PROGRAM BOUNDS FOLDER base|measured|other
 #

@@ -1,7 +1,8 @@
-# Jobs of pg_cron: decay and an hourly roll-up, run by the real scheduler in a cluster of the test's own. After a job no
-# count is below the exact answer of SQL. An additional run changes nothing. If a run was missed, the next one leaves
-# the bytes that both would have left. pg_cron lives in one database; jobs in another database need
-# cron.schedule_in_database.
+# Jobs of pg_cron: decay, an hourly roll-up, and the refresh of a roll-up, run by the real scheduler in a cluster of the
+# test's own, over connections and in background workers. After decay and the hourly roll-up no count is below the exact
+# answer of SQL. An additional run of the hourly roll-up changes nothing. If a run of decay was missed, the next one
+# leaves the bytes that both would have left. pg_cron lives in one database; jobs in another database need
+# cron.schedule_in_database. A job runs as the role that scheduled it.
 use strict;
 use warnings;
 

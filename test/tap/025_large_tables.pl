@@ -1,6 +1,6 @@
 # The levels above 1 of a bf index. Only an index on a large table has them, so the table has two gigabytes, but takes
-# no room on disk. Nearly all its pages are holes in the files; PostgreSQL reads these as empty pages. Rows are at the
-# beginning, in the middle and at the end.
+# hardly any room on disk. Nearly all its pages are holes in the files; PostgreSQL reads these as empty pages. Rows are
+# at the beginning, in the middle and at the end.
 use strict;
 use warnings;
 

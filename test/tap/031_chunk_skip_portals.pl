@@ -1,5 +1,6 @@
-# Portals and the nodes ChunkSkip and PartitionScan: WHERE CURRENT OF a portal that a client has opened by the
-# protocol; and the ids of plan nodes.
+# Portals and the nodes ChunkSkip and PartitionScan. WHERE CURRENT OF works for a portal that a client has opened by the
+# protocol, and for cursors of SQL and PL/pgSQL. Only a portal for which WHERE CURRENT OF is impossible has a node. The
+# ids of the nodes of a plan are unique.
 use strict;
 use warnings;
 
@@ -81,8 +82,9 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	}
 }
 
-# Which portals have the node is seen by how often the indexes of partitions are asked. A session remembers answers, and
-# these are not counted. So the transactions are SERIALIZABLE: in these nothing is remembered.
+# Which portals have the node is seen by how often the indexes of partitions are asked. A session remembers how an index
+# is asked, and a question that it answers from memory is not counted. So the transactions are SERIALIZABLE: in these
+# nothing is answered from memory.
 {
 	$session->ask('SET streambloom.enable_chunk_skip = on; SET streambloom.enable_partition_scan = off; SET plan_cache_mode = force_custom_plan');
 	my $scans = sub {

@@ -1,5 +1,6 @@
-# A row may have millions of keys, as many as an array has elements. It is entered into the index however many of them
-# belong on one page. Its memory is free again for the next row, and a check of it can be cancelled.
+# A row may have millions of keys, as many as an array has elements. The row is entered into the index, however many of
+# its keys belong on one page. Its memory is free again for the next row. bf_index_check() can be cancelled while it
+# looks at such a row.
 use strict;
 use warnings;
 

@@ -35,8 +35,8 @@ Bf filter_of(const Set &set)
 }
 
 /*
- * A set of `count` hashes. With 48 binary digits they are spread as real hashes are; with fewer digits, or close to the
- * largest hash, they crowd.
+ * A set of `count` hashes. With 48 binary digits they are spread as real hashes are; with fewer digits they lie close
+ * together, from the hash `from` on.
  */
 Set random_set(Random &random, size_t count, int digits = SB_KEPT_HASH_BITS, uint64_t from = 0)
 {

@@ -520,8 +520,8 @@ TEST(BfMeasure, RoomIsWhatTheRateAllows)
 }
 
 /*
- * A sample of the lines gives about the true rate. If the bound is near the rate, the sample may be above the bound or
- * not; so this test asks only for bounds further away.
+ * A sample of the lines gives about the true rate. If a limit is near the true rate, chance decides on which side of it
+ * the sample is. So this test asks only about limits that are further away.
  */
 TEST(BfMeasure, ASampleIsNearTheRate)
 {

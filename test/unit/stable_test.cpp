@@ -1,6 +1,6 @@
 /*
- * stable_test.cpp: what all stable filters share, sbf or ibf: cells, union, the determinism of steps, the header, and
- * the golden bytes.
+ * stable_test.cpp: what all stable filters share, sbf or ibf: cells, union, the determinism of steps, the limits of
+ * their parameters, the header, and the golden bytes.
  */
 #include "golden.h"
 #include "stable_support.h"
@@ -38,8 +38,8 @@ TEST(StableCells, AreReadAsTheyWereWritten)
 }
 
 /*
- * One step of eviction takes 1 from each cell of a run of P cells, wherever the run begins, and changes no other
- * cell.
+ * One step of eviction takes 1 from each of P neighbouring cells that is not 0, wherever the first one is, and changes
+ * no other cell.
  */
 TEST(StableCells, EvictionTakesOneFromARunOfCells)
 {

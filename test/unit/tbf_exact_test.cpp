@@ -1,6 +1,6 @@
 /*
- * tbf_exact_test.cpp: the exact form of a small tbf as bytes. Items are written and read, and looked up. Bytes that
- * are no exact form are refused.
+ * tbf_exact_test.cpp: the exact form of a small tbf as bytes. Items are written in few bytes, read, and looked up. The
+ * largest count of the items outside a list is found. Bytes that are no exact form are refused.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
@@ -168,8 +168,8 @@ TEST(TbfExact, FindsEveryItemAndNoOther)
 }
 
 /*
- * At most 7 bytes per item. If counts have 12 binary digits after the point, this holds from some 2,000 items on;
- * below that, an item takes up to 8.
+ * At most 7 bytes per item, and 10 bytes in addition. If counts have 12 binary digits after the point, this holds from
+ * 2,000 items on; with fewer items it is at most 8 bytes per item.
  */
 TEST(TbfExact, TakesAtMostSevenBytesAnItem)
 {

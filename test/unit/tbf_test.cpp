@@ -1,7 +1,7 @@
 /*
- * tbf_test.cpp: the parameters of the Time-decaying Bloom filter: its size, the positions of items, and which filters
- * can be joined. tbf_stored_test.cpp reads and decays filters, sums_test.cpp adds hits, tbf_clock_test.cpp tests
- * times.
+ * tbf_test.cpp: the parameters of the Time-decaying Bloom filter: its size, the rate that it keeps with so many items,
+ * the positions of items and blocks, and which filters can be joined; and the estimate of the number of its items.
+ * tbf_stored_test.cpp reads and decays filters, sums_test.cpp adds hits, tbf_clock_test.cpp tests times.
  */
 #include "tbf_support.h"
 

@@ -152,9 +152,10 @@ SB_NODISCARD sb_status sb_abf_advance(sb_abf *abf, void *slices, int64_t generat
 
 /*
  * Plans the union of two filters by time. Both must have the same window, k, l and sizes. SB_DIFFERENT: *difference
- * says what differs. *out has the parameters of the result, with the newer generation, the sum of the items and the
- * larger fpr and expected items. The kinds of items (sb_kind) are not compared: the caller does that first. If one of
- * them is none, the result has the other kind. SB_OUT_OF_RANGE: one of the filters is by items.
+ * says what differs. *out has the parameters of the result, with the newer generation (that of a filter without items
+ * does not count), the sum of the items and the larger fpr and expected items. The kinds of items (sb_kind) are not
+ * compared: the caller does that first. If one of them is none, the result has the other kind. SB_OUT_OF_RANGE: one of
+ * the filters is by items.
  */
 SB_NODISCARD sb_status sb_abf_plan_union(const sb_abf *a, const sb_abf *b, sb_abf *out,
 										 sb_difference *difference) SB_NOEXCEPT;
@@ -168,8 +169,8 @@ SB_NODISCARD sb_status sb_abf_unite(sb_abf *abf, void *slices, const sb_abf *oth
 									const void *other_slices) SB_NOEXCEPT;
 
 /*
- * set[i] becomes the number of set bits in the slice of age i, 0 <= i < k + l; this is the slice of generation c - i.
- * May return SB_INTERRUPTED.
+ * set[i] becomes the number of set bits in the slice of age i, 0 <= i < k + l. This is the slice of generation c - i,
+ * where c is the newest generation. May return SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_abf_count(const sb_abf *abf, const void *slices, uint64_t set[SB_ABF_MAX_SLICES]) SB_NOEXCEPT;
 

@@ -1,11 +1,12 @@
 /*
  * sb_bf_exact.h: the exact form of a bf, which has the hashes of its items instead of lines. Part of streambloom.h.
  *
- * A filter that sizes itself has this form up to SB_BF_EXACT_ITEMS items. It takes two items for the same if the 48
- * highest bits of their hashes are the same; it has no other false positives. In a union with a larger filter its items
- * are added. (A small filter that has lines would be widened, which adds false positives.) The form and every byte
- * follow from the set of items alone. sb_bf_builder.h makes such filters, adds to them and unites them; bf_exact.hpp
- * has the layout.
+ * A filter that sizes itself has this form up to SB_BF_EXACT_ITEMS items, unless a filter with lines was united with
+ * it. An exact filter takes two items for the same if the 48 highest bits of their hashes are the same; it has no other
+ * false positives. In a union with a larger filter its items are added to the lines of that filter. (A small filter
+ * that has lines would be widened, which adds false positives.) Every byte follows from the parameters and the set of
+ * items, whatever the order in which the items came. sb_bf_builder.h makes such filters, adds to them and unites them;
+ * bf_exact.hpp has the layout.
  */
 #ifndef STREAMBLOOM_SB_BF_EXACT_H
 #define STREAMBLOOM_SB_BF_EXACT_H

@@ -1,6 +1,6 @@
 /*
- * gram_query.cpp: finds out which grams a pattern requires (sb_gram.h); gram_regex.cpp does this for regular
- * expressions.
+ * gram_query.cpp: finds out which grams a pattern requires, and whether a text that has some of them can match
+ * (sb_gram.h). gram_regex.cpp reads the patterns that are regular expressions.
  */
 #include "gram/gram_program.hpp"
 
@@ -24,8 +24,8 @@ bool read_text(gram_program *program, const unsigned char *from, const unsigned 
 }
 
 /*
- * Adds to the program what a LIKE pattern requires. Returns false if LIKE would refuse the pattern, or if the work was
- * interrupted; then *stopped is true.
+ * Adds to the program what a LIKE pattern requires. Returns false if LIKE would refuse the pattern. If the work was
+ * interrupted, sets *stopped to true and returns false, too.
  */
 bool read_like(gram_program *program, const unsigned char *from, const unsigned char *end, bool *stopped)
 {
@@ -55,8 +55,8 @@ bool read_like(gram_program *program, const unsigned char *from, const unsigned 
 }
 
 /*
- * Adds to the program what the whole pattern requires, as one answer. Returns false if nothing is known of the texts
- * that match, or if the work was interrupted; then *stopped is true.
+ * Adds to the program what the whole pattern requires. The steps that are added give one answer. Returns false if
+ * nothing is known of the texts that match. If the work was interrupted, sets *stopped to true and returns false, too.
  */
 bool read_pattern(gram_program *program, sb_gram_comparison comparison, const unsigned char *from,
 				  const unsigned char *end, bool *stopped)

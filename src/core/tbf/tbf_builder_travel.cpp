@@ -6,7 +6,7 @@
  *     does the filter size itself? are filters sent? are the sums of cells? (a byte each)
  *     of tbf_sums: any, merged, fractions (a byte each); newest_plane, newest_half_life, oldest_base, newest (8 each);
  *     dropped_total, dropped_loss (16 each)
- *     for each plane its total, slack and loss (16 each), and whether it is there (a byte)
+ *     for each plane (the sums of 16 half-lives) its total, slack and loss (16 each), and whether it is there (a byte)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
  *     sums of items: their number (8), the width of the differences between hashes (1), for each plane that is there
  *     shift and width of its words (1 each), then these columns (hash_run.hpp): the items are in ascending order
@@ -325,7 +325,8 @@ static sb_status receive_plan(incoming *in, sb_tbf *plan)
 }
 
 /*
- * Reads totals and times. plane[i] becomes true if plane i follows; *filters becomes true if builder->filters follows.
+ * Reads and checks the flags, times and totals that follow the plan. plane[i] becomes true if the sums of plane i
+ * follow later; *filters becomes true if builder->filters follows.
  */
 static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane, bool *filters)
 {

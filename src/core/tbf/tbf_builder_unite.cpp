@@ -175,9 +175,10 @@ sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const sb_tbf *filte
 /* ------------------------------------------------------------- other builders */
 
 /*
- * Returns whether two builders collect hits for the same filter. If the filter has a given size, and a builder has sums
- * of items, both must have the same number of cells. Two builders with sums of cells may differ in size, as stored
- * filters may.
+ * Returns whether two builders collect hits for the same filter. Either both size themselves, or neither does. If the
+ * filter has a given size, and at least one of the builders has sums of items, both must have the same number of cells
+ * and hashes, half-life and epoch. If both have sums of cells, they may differ in size, as stored filters may. The
+ * caller compares the parameters by may_add_up() in any case.
  */
 static bool of_one_filter(const sb_tbf_builder *a, const sb_tbf_builder *b)
 {
@@ -215,7 +216,10 @@ static sb_status take_plan_of(sb_tbf_builder *builder, const sb_tbf *other, uint
 	return take_plan(builder, &joined);
 }
 
-/* Turns sums of items into sums of cells. There are as many cells as it takes to add the cells of `other` to them. */
+/*
+ * Turns sums of items into sums of cells. There are as many cells as `other` has; or, if filters with cells were added
+ * to the builder before (builder->filters), as many as the larger of the two.
+ */
 static sb_status follow_to_cells(sb_tbf_builder *builder, const sb_tbf_builder *other, sb_difference *difference)
 {
 	sb_tbf joined;

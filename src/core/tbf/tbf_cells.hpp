@@ -1,6 +1,8 @@
 /*
  * tbf_cells.hpp: reads and writes the stored counters of a tbf, a block at a time, in both layouts: flat and extensible
- * (drawn in tbf_cells.cpp). For the core's own files and its tests; the extension looks items up through sb_lookup.h.
+ * (drawn in tbf_cells.cpp). Finds a block in a value that is not read as a whole, and reads and writes the table of
+ * recurring minimum, which follows the counters. For the core's own files and its tests; the extension looks items up
+ * through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -55,7 +57,7 @@ private:
 	uint64_t packed_ = 0; /* bytes of all packed blocks */
 };
 
-/* The second pass: writes the same blocks, for the header that the first pass has completed. */
+/* The second of the two passes: writes the counters, for the header that cell_meter, the first pass, has completed. */
 class cell_writer
 {
 public:

@@ -1,4 +1,7 @@
-/* tbf_exact.cpp: writes, reads and checks the exact form of a small tbf, which tbf_exact.hpp describes. */
+/*
+ * tbf_exact.cpp: writes, reads and checks the exact form of a small tbf, and looks items up in it. tbf_exact.hpp
+ * describes the form.
+ */
 #include "tbf/tbf_exact.hpp"
 
 #include "base/hash_block.hpp"

@@ -124,8 +124,9 @@ lend_lines(const sb_bf *header, unsigned char *lines)
 }
 
 /*
- * The state keeps its items, so a window aggregate can add more rows and call this function again. If the result was
- * lent, these rows change its lines, too; by then nobody reads the result any more (lend_lines()).
+ * The state keeps its items, so a window aggregate can add more rows and call this function again. A large result is
+ * not a copy, but the builder's own lines, which these rows change. By then nobody reads the result any more
+ * (lend_lines()).
  */
 SB_FUNCTION(bf_agg_final);
 Datum

@@ -42,7 +42,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* A table or an index about which the messages are noted. Entries that are older than the last message are stale. */
+/* A table or an index about which the last message is noted. Entries for it that were made before that are stale. */
 typedef struct Mark
 {
 	Oid			relation;		/* the key */

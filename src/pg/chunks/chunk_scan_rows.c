@@ -2,9 +2,10 @@
  * chunk_scan_rows.c: estimates how many rows chunk_scan() and chunk_scan_any() return. Both functions have the SUPPORT
  * function chunk_scan_support(), which the planner calls for this.
  *
- * The estimate is that of column = value on the parent. It uses the statistics that ANALYZE has made for the parent
- * with its partitions or children. Autovacuum does not analyze partitioned tables, so these statistics may be
- * missing. Then the planner expects the number of rows that CREATE FUNCTION names (ROWS).
+ * The estimate is that of column = value, or column = ANY (values), on the parent. It uses the statistics that ANALYZE
+ * has made for the parent with its partitions or children. Autovacuum does not analyze partitioned tables, so these
+ * statistics may be missing. Then, and for other operators than =, there is no estimate: the planner expects the number
+ * of rows that CREATE FUNCTION names (ROWS).
  *
  * Nobody may learn from an estimate what he may not read. So there is no estimate if the user may not read the
  * compared column, or if row-level security applies.
@@ -54,8 +55,8 @@ may_read(Oid relation, AttrNumber column)
 }
 
 /*
- * Returns the number of rows of the relation and its children, or a negative number if it is not known. Sets
- * *has_children to whether there may be children.
+ * Returns the number of rows of the relation and its children. A relation whose number of rows is not known is left
+ * out; if that is so for all of them, the result is negative. Sets *has_children to whether there may be children.
  */
 static double
 rows_of_relation(Oid relation, bool *has_children)

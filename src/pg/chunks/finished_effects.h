@@ -13,7 +13,8 @@
 
 /*
  * Would it be noticed if this plan, with all plans below it, were run less often or more often, or not to its end? It
- * would if the plan has volatile functions, or locks rows.
+ * would if the plan has volatile functions, or locks rows. Kinds of nodes that the function does not know count as
+ * noticed. A CTE that changes rows does not, because PostgreSQL runs it to its end in any case.
  */
 extern bool finished_whole_plan_is_noticed(Plan *plan, FinishedStatement *finished);
 

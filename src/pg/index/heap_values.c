@@ -2,7 +2,9 @@
  * heap_values.c: reads the out-of-line values of a row version without failing if they have gone.
  *
  * PostgreSQL's own functions raise an error if parts of such a value are missing. Here that is no error if the row was
- * deleted, or its inserter was rolled back, after its page was read: then it need not be in the index.
+ * deleted, or its inserter was rolled back, after its page was read: then the row need not be in the index. But the
+ * *horizon* of the range, a transaction id, is raised. Snapshots that are older than the horizon, which may see the
+ * row, do not rely on the range's filters (horizon.c).
  */
 #include "index/heap_reader.h"
 
@@ -114,8 +116,8 @@ fetch_if_there(struct varlena *value)
 }
 
 /*
- * Has this row version been removed or deleted since its page was copied? If so, the horizons are raised for the
- * snapshots that may see it. If another version has got its line pointer, the xmin there is another one.
+ * Has this row version been removed or deleted since its page was copied? If so, raises the horizon above the deleter's
+ * id. If another version has got its line pointer, the xmin there is another one, and this version is gone.
  */
 static bool
 has_gone(BfHeapReader *reader, HeapTuple tuple)
@@ -141,7 +143,7 @@ has_gone(BfHeapReader *reader, HeapTuple tuple)
 	UnlockReleaseBuffer(buffer);
 	/*
 	 * If the version was deleted, the id of the deleter may not be known any more. But the deleter has committed, so
-	 * its id is less than the next transaction id. (If the inserter was rolled back, the horizons need not be raised,
+	 * its id is less than the next transaction id. (If the inserter was rolled back, the horizon need not be raised,
 	 * but may be.)
 	 */
 	if (gone)

@@ -1,7 +1,8 @@
 /*
  * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's
  * range is unsummarized or full there. A column has one item, or as many as there are keys in its value. Items that
- * belong on the same page are added together, and up to four pages with one WAL record.
+ * belong on the same page are added together, and up to four pages with one WAL record. With the option autosummarize
+ * the first row of a range also makes this file summarize the range before it.
  *
  * The row is in the heap already. The writer looks at the range's state under the lock of the page that would take
  * the bits. If the range is unsummarized or full there, nobody relies on its bits, and every later summarizer finds
@@ -50,7 +51,7 @@ typedef struct Adding
 	BfSeenMemory *seen_memory;
 } Adding;
 
-/* What a statement keeps from one row to the next. It is made for the first row, so it is small. */
+/* What a statement keeps from one row to the next. It is small, because a statement with only one row makes it, too. */
 typedef struct Statement
 {
 	bool		is_second;		/* the next row is the second one */
@@ -94,8 +95,9 @@ this_statement(Relation index, IndexInfo *indexInfo)
 }
 
 /*
- * Returns the geometry, and reads it anew if anything was published since it was read. The index may have got another
- * file since the page was pinned: a trigger can do that by ALTER INDEX ALL IN TABLESPACE.
+ * Returns the geometry, and reads it anew if anything was published since it was read. The pinned meta page tells
+ * whether that is so, unless the index has got another file since the page was pinned: a trigger can do that by ALTER
+ * INDEX ALL IN TABLESPACE.
  */
 static const BfGeometry *
 current_geometry(Relation index, const Statement *statement)
@@ -189,9 +191,9 @@ is_still_wanted(const Pages *all, const BfPageBits *one)
  * Locks page `first` exclusively, and then the pages after it until it comes to one that another session has locked.
  * Returns the place of that page in all->pages, or all->count.
  *
- * It waits for page `first` only, while no other page is locked. The other pages may belong to the directory by now,
- * and a session that changes the directory locks its pages in another order. If this session waited for them, there
- * could be a deadlock.
+ * It waits for page `first` only, while no other page is locked. The other pages may belong to the directory (the
+ * index's list of groups) by now, and a session that changes the directory locks its pages in another order. If this
+ * session waited for them, there could be a deadlock.
  */
 static int
 lock_pages(const Pages *all, int first)

@@ -1,7 +1,7 @@
 /*
  * key_search.c: what an operator looks for, taken apart into keys. The support functions of a class with keys inside
- * values (keys.h) are called as PostgreSQL's GIN calls them (ginNewScanKey() in ginscan.c, ginlogic.c). As there, out
- * parameters have certain values before the call, and consistent is asked if a class has no triConsistent.
+ * values (keys.h) are called as PostgreSQL's GIN calls them (ginNewScanKey() in ginscan.c, ginlogic.c). Out parameters
+ * have the same values before the call as there. As in GIN, consistent is asked if a class has no triConsistent.
  *
  * GIN knows whether a key is in a row. Here a key is either certainly in no row of a range (GIN_FALSE), or it may be in
  * some row (GIN_MAYBE). triConsistent is told so. consistent knows no "maybe": consistent_says_no() asks it about the
@@ -9,7 +9,8 @@
  * and the functions are not asked (can_match_with()). Some keys are always GIN_MAYBE:
  *
  * - the key NULL, and a partial match, such as the prefix in 'super:*'::tsquery, because they have no hash;
- * - keys that are not looked for, because BF_FEW_KEYS other keys of the query are required (put_first()).
+ * - keys that are not looked for, because BF_FEW_KEYS other keys of the query are required (put_first()). A key is
+ *   *required* if no value without it matches.
  */
 #include "index/key_search.h"
 
@@ -419,8 +420,9 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 /* ------------------------------------------------------------------------ an estimate */
 
 /*
- * bf_index_key_search_in_vain() makes up and tries RANGES_TRIED random ranges; fewer if all these tries together would
- * look at more than MOST_TRIED keys. It takes at most QUERIES_TRIED queries of a search. If there are several, at most
+ * bf_index_key_search_in_vain() estimates in which share of the ranges a query seems to match by false positives alone.
+ * It tries at most QUERIES_TRIED queries of a search, each on RANGES_TRIED random ranges that it makes up; on fewer if
+ * all these tries together would look at more than MOST_TRIED keys. If the search has several queries, at most
  * REQUIRED_TRIED keys of each are examined to find its required keys.
  */
 #define RANGES_TRIED 256
@@ -428,7 +430,7 @@ bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher *hasher, StrategyNu
 #define REQUIRED_TRIED 32
 #define QUERIES_TRIED 64
 
-/* No random ranges are tried for a query if its required hashes alone leave a smaller share than this. */
+/* No random ranges are tried for a query if its required hashes alone leave a smaller share of ranges than this. */
 #define NEGLIGIBLE 1e-6
 
 /*

@@ -1,7 +1,8 @@
 /*
- * refresh.c: summarizes anew the ranges that are too full, for VACUUM and the SQL functions that summarize all
- * ranges. Ranges become too full because each row that is written into a range adds bits, and the bits of rows that
- * are gone stay.
+ * refresh.c: summarizes anew ranges that are too full, for VACUUM and the SQL functions that summarize all ranges. A
+ * range is *too full* if its false-positive rate is several times the one asked for: each row that is written into the
+ * range adds bits, and the bits of rows that are gone stay. A range that is *full* is another thing: it has far more
+ * items than the others of its group, so its bits are not used, and it is always read. This file only counts these.
  */
 #include "index/refresh.h"
 
@@ -22,7 +23,7 @@
  */
 #define MOST_ANEW 0.5
 
-/* A range is too full if its bits say that its rate is more than this many times the one asked for. */
+/* A range is too full if its bits say that its false-positive rate is more than this many times the one asked for. */
 #define TOO_FULL 4
 
 /*

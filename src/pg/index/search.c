@@ -78,7 +78,10 @@ fits(const Condition *condition, Relation index, bool has_keys)
 		condition->collation == index->rd_indcollation[condition->column];
 }
 
-/* `other` is a form of the condition that was set aside. Makes it the current form, and sets aside what was current. */
+/*
+ * `other`, which was set aside, has the condition's items as they are hashed for other indexes. Makes it the current
+ * form of the condition, and sets the former one aside.
+ */
 static void
 exchange(Condition *condition, Condition *other)
 {
@@ -178,7 +181,8 @@ hash_keys(Condition *condition)
 
 /*
  * Hashes what the condition's key searches for, unless this was done for an index whose items are hashed in the same
- * way.
+ * way. Hashes that were given (bf_index_begin_hashed_search()) stay. If this index would hash the values otherwise, the
+ * condition becomes `unknown`: it rules nothing out.
  */
 static void
 hash_items(BfSearch *search, Condition *condition, Relation index)

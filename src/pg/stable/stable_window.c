@@ -1,7 +1,8 @@
 /*
- * stable_window.c: the window functions sbf_duplicate and ibf_duplicate. Each partition has one filter, in the
- * partition's memory. Each row whose item is not NULL is one step of this filter, in the order of the window. A step
- * takes constant time. Like row_number(), the functions ignore the frame.
+ * stable_window.c: the window functions sbf_duplicate and ibf_duplicate: has the item of this row come before in its
+ * partition? Each partition of the window has one filter, in the partition's memory. Each row whose item is not NULL is
+ * one step of this filter, in the order of the window: the item is looked up, and then added. A step takes constant
+ * time. Like row_number(), the functions ignore the frame.
  */
 #include "stable/stable.h"
 

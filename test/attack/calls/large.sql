@@ -1,6 +1,6 @@
 -- large.sql: makes large filters, up to sizes with which one call takes a large part of a second. They are made once,
--- because making them takes long too. The functions that return them are declared immutable, so that the planner folds
--- them.
+-- because making them takes long too. The functions that return the filters are declared immutable, so that the planner
+-- evaluates their calls.
 \set ON_ERROR_STOP on
 SET search_path = attack, public;
 

@@ -1,5 +1,5 @@
 # ProtocolSession.pm: a session that speaks PostgreSQL's protocol itself, because psql cannot open portals with a name
-# and fetch only some of their rows. Each method sends its messages and returns the answer.
+# and fetch only some of their rows. ask(), open_portal() and fetch() send their messages and return the answer.
 package ProtocolSession;
 
 use strict;

@@ -1,4 +1,4 @@
--- Makes what the mistakes of list.txt use: a log, filters of it, an index, partitions and a roll-up.
+-- Makes what the mistakes of list.txt use: a log, filters of it, a table with partitions, indexes, a view, a roll-up.
 CREATE EXTENSION citext;
 CREATE EXTENSION pg_trgm;
 CREATE TYPE mood AS ENUM ('good', 'bad');

@@ -113,9 +113,9 @@ sub age_of_statement
 }
 
 # Makes calls in one session, from the first one on. Returns how many of them have ended, in whatever way. If another
-# process crashed, which ends this session too, the call under way is not counted, unless it has been repeated twice:
-# the caller makes it again. With $is_alone a call gets the text of its error. $meanwhile is called while the server is
-# at work.
+# process crashes, this session ends, too. Then the call under way is not counted, so that the caller makes it again;
+# but this happens to a call twice at most. With $is_alone a call gets the text of its error. $meanwhile is called while
+# the server is at work.
 sub run_calls
 {
 	my ($self, $session, $calls, $is_alone, $meanwhile) = @_;
@@ -201,7 +201,8 @@ sub run_calls
 	return $current + 1;
 }
 
-# Makes calls, and returns those that are suspect. $meanwhile is called once, while the server is at work.
+# Makes calls, and returns those that are suspect. $meanwhile is called once: while the server is at work, or at once if
+# there are no calls.
 sub run
 {
 	my ($self, $calls, $meanwhile) = @_;
