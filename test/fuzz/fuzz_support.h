@@ -20,8 +20,8 @@ using Random = std::mt19937_64;
 using Input = std::vector<unsigned char>;
 
 /*
- * Each target defines these: a function that makes a valid input, and the number of bytes before the stored value in
- * it.
+ * Each target defines these: a function that makes an input, mostly a valid one; and the number of bytes in it before
+ * what the target is about, such as a stored value.
  */
 Input make_input(Random &random);
 extern const size_t prefix_size;

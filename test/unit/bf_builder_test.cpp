@@ -323,8 +323,8 @@ TEST(BfBuilder, TravelsAndIsUnited)
 }
 
 /*
- * Functions that PostgreSQL never calls for a builder that has just arrived from another process. An earlier version of
- * them would have lost all items of such a builder.
+ * Calls functions that PostgreSQL never calls for a builder that has just arrived from another process. An earlier
+ * version of these functions would have lost all items of such a builder.
  */
 TEST(BfBuilder, ThatArrivedGivesRightAnswersToWhateverIsAsked)
 {

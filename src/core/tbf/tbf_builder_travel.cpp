@@ -144,7 +144,7 @@ static sb_status send_list(outgoing *out, top_list *list)
 	return SB_OK;
 }
 
-/* The number of items and the width of the differences, then shift and width of each plane. */
+/* The most bytes before the columns: the number of items, the width of the differences, shift and width of planes. */
 constexpr size_t most_before_columns = sizeof(uint64_t) + 1 + 2 * SB_TBF_PLANES;
 
 static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
@@ -367,8 +367,8 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 }
 
 /*
- * Returns whether the sums would get a valid header at this base. A total or a slack that is too large to be stored is
- * allowed: sb_tbf_builder_store() will refuse it.
+ * Returns whether the sums would get a valid header if they were stored for the moment `base`, in half-lives. A total
+ * or a slack that is too large to be stored is allowed: sb_tbf_builder_store() will refuse it.
  */
 static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 {

@@ -21,7 +21,7 @@
 #include "index/heap.h"
 #include "index/tape.h"
 
-/* Reads the ranges of a batch and writes their items. Returns false if there is no room for them. */
+/* Reads the ranges of a batch and writes their items. Returns false if temp_file_limit leaves no room for them. */
 static bool
 read_ranges(BfBuildReading *reading, uint32 batch)
 {
@@ -140,7 +140,10 @@ bf_index_finish_ranges(BfBuildWorkers *workers)
 	BfBuildShared *shared = workers->leader.shared;
 	uint32		complete = 0;
 
-	/* If the directory became full, build.c has not asked for the last ranges. The levels above need them as well. */
+	/*
+	 * If the directory (the index's list of groups) became full, build.c has not asked for the last ranges. The levels
+	 * above need them as well.
+	 */
 	while (workers->leader.writer != NULL && take_batch(&workers->leader))
 		CHECK_FOR_INTERRUPTS();
 	bf_index_end_level(shared);

@@ -89,7 +89,7 @@ set_shape(PlannerInfo *root, const IndexOptInfo *info, const BfComparison *compa
 
 /*
  * The answer of this index to this question, if it was asked before; else NULL. If ask_partitions() has asked it in
- * advance, the answer has no conditions, and is found by its shape.
+ * advance, the answer has no conditions, and is found by its shape: the hash that set_shape() makes of the question.
  */
 static const Answer *
 find_answer(const List *all, const Answer *wanted)
@@ -248,7 +248,10 @@ ask_now(PlannerInfo *root, const IndexOptInfo *info, Relation index, const BfCom
 	MemoryContextSwitchTo(root->planner_cxt);
 	answer = memcpy(palloc(sizeof *wanted), wanted, sizeof *wanted);
 	answer->conditions = list_copy(wanted->conditions);
-	/* Another statement may have been planned meanwhile, by a function of an operator class. */
+	/*
+	 * Another statement may have been planned meanwhile, by a function of an operator class. So the list of answers is
+	 * looked up here, after the question.
+	 */
 	known = bf_index_answers_of(root);
 	known->all = lappend(known->all, answer);
 	MemoryContextSwitchTo(caller);

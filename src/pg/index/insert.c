@@ -156,8 +156,9 @@ lacks(const unsigned char *line, const unsigned char *bits)
 }
 
 /*
- * Do bits of `one` have to be set on a page with this content? They do if the range is summarized or a placeholder,
- * and lacks one of these bits. A range that is full needs no bits, because nobody relies on them.
+ * Do bits of `one` have to be set on a page with this content? They do if the range is summarized, or a placeholder (a
+ * summarizer is at work on it), and lacks one of these bits. A range that is unsummarized or full needs no bits: nobody
+ * relies on them.
  */
 static bool
 is_wanted(const Pages *all, BfFilterPage *content, const BfPageBits *one)

@@ -155,7 +155,7 @@ bf_index_counts_above(const BfSummarizer *work, const BfGeometry *geometry, int 
 /*
  * Makes the next group of a level. In a build, the sizes of its filters come from all its ranges, whose items were
  * counted; *to_build keeps the sizes of the groups that are decided together with it. Otherwise the sizes come from
- * some of its ranges and of the ranges before it. Returns false if the directory is full.
+ * some of its ranges and of the ranges before it. Returns false if the directory, the index's list of groups, is full.
  */
 static bool
 add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks,

@@ -1,7 +1,8 @@
 /*
- * upper_counts.c: how many items the ranges of the levels above 0 have. The ranges of level 0 are read one after the
- * other, so on each level one range is being counted at a time. A range of level 1 is counted from the items of its
- * ranges of level 0. A range of a higher level is counted from the samples (count.c) of its ranges on the level
+ * upper_counts.c: how many items the ranges of the levels above 0 have. (An index has up to four levels. On each of
+ * them it divides the heap into ranges of pages, which are longer on higher levels.) The ranges of level 0 are read one
+ * after the other, so on each level one range is being counted at a time. A range of level 1 is counted from the items
+ * of its ranges of level 0. A range of a higher level is counted from the samples (count.c) of its ranges on the level
  * below.
  */
 #include "index/upper_counts.h"
