@@ -35,7 +35,7 @@ note("it has kept $kept MB");
 is($db->sql("SET enable_seqscan = off; SELECT count(*) FROM t WHERE a @> '{123456}'"), '1', 'the row is found');
 cmp_ok($db->sql("SELECT bf_index_check('t_a')"), '==', 5, 'the index has all rows');
 
-# From 16,777,216 keys on, 64 bytes for each of them are more than PostgreSQL allocates at once.
+# From 16,777,216 keys on, an array with a line (64 bytes) for each key is larger than PostgreSQL allocates at once.
 $db->sql("CREATE TABLE u (LIKE t INCLUDING STORAGE) WITH (autovacuum_enabled = off); INSERT INTO u VALUES ('{1}'); CREATE INDEX u_a ON u USING bf (a)");
 my ($code, $out, $err) = $db->try('INSERT INTO u SELECT array_fill(7, ARRAY[17000000])');
 is($err, '', 'a row with 17 million keys on one page');

@@ -1,6 +1,7 @@
 /*
- * abf_lookup.cpp: looks up an item in a stored abf. Beyond the header a look-up reads only the item's block. The block
- * has a part of every slice, and takes about two kilobytes at a rate of 1 %.
+ * abf_lookup.cpp: looks up an item in a stored abf, also for a later time than that of its newest item. Beyond the
+ * header a look-up reads only the item's block. The block has a part of every slice, and takes about two kilobytes at a
+ * rate of 1 %.
  */
 #include "abf/abf.hpp"
 #include "lookup/lookup.hpp"

@@ -92,8 +92,8 @@ static sb_status take_plan(sb_tbf_builder *builder, const sb_tbf *joined)
 /* ------------------------------------------------------------- stored filters */
 
 /*
- * Adds a filter's counters, and the total and times in its header, times a weight. REQUIRES: the builder's sums are of
- * cells, at least as many as the filter has.
+ * Adds the counters of a filter and the total in its header, multiplied by a weight, and notes the times in its header.
+ * REQUIRES: the builder's sums are of cells, at least as many as the filter has.
  */
 static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
 							  const filter_weight *weight)

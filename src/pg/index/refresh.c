@@ -184,7 +184,10 @@ is_worth_it(const BfGeometry *geometry, double rate)
 							   rate < LESS_THAN_IN_VAIN * geometry->least_in_vain_below);
 }
 
-/* Summarizes anew the ranges of a group for which is_worth_it() is true, at most `most` of them. Returns how many. */
+/*
+ * Summarizes anew the ranges of a group for which is_worth_it() is true, at most `most` of them. Returns how many.
+ * Notes the rates of those that are still too full on the meta page.
+ */
 static uint32
 refresh_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint32 most)
 {

@@ -21,7 +21,7 @@ use Calls::Session;
 use Time::HiRes qw(time sleep);
 
 # Options: database; memory, the bytes that a process may take; and three times in milliseconds: timeout is the
-# statement_timeout, late is how much later it may be obeyed, patience is how long after it the process is ended.
+# statement_timeout, late is how much later a call may end, patience is how long after the timeout the process is ended.
 sub new
 {
 	my ($class, %option) = @_;
@@ -290,8 +290,8 @@ sub alone
 	return $result;
 }
 
-# Repeats a suspect call alone. Returns undef if nothing is wrong then, else how the call ended, with {kind}. A call
-# that was late must be late in two repetitions.
+# Repeats a suspect call alone, and then twice in one session. Returns undef if nothing is wrong, else how the call
+# ended, with {kind}. A call that was late must be late in two repetitions.
 sub confirm
 {
 	my ($self, $sql) = @_;
