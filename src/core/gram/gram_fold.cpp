@@ -1,5 +1,6 @@
 /*
- * gram_fold.cpp: looks up in the table of gram_fold_table.hpp what a character beyond ASCII becomes when case is folded.
+ * gram_fold.cpp: looks up in the table of gram_fold_table.hpp what a character beyond ASCII becomes when case is
+ * folded.
  */
 #include "gram/gram_fold.hpp"
 
