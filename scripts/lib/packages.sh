@@ -41,7 +41,7 @@ find_postgresql() {
 	export PG_CONFIG
 }
 
-# major_of FILE: prints the version of a file in Debian's layout, /usr/lib/postgresql/15/bin/postgres.
+# major_of FILE: prints the major version in a path of Debian's layout: 15 for /usr/lib/postgresql/15/bin/postgres.
 major_of() { basename "$(dirname "$(dirname "$1")")"; }
 new_enough() { [[ $(major_of "$1") =~ ^[0-9]+$ ]] && (($(major_of "$1") >= oldest_postgresql)); }
 
@@ -98,7 +98,8 @@ want_postgresql() {
 	((major >= oldest_postgresql)) || die "streambloom needs PostgreSQL $oldest_postgresql or later and this is $major. Debian 12 and Ubuntu 24.04 have a newer one, and so have later releases; for others PostgreSQL's own apt repository has it. If one is installed elsewhere, set PG_CONFIG=/path/to/pg_config"
 }
 
-# default_major: prints the version that the package postgresql depends on; nothing if apt-get cannot tell.
+# default_major: prints the version that the package postgresql depends on; nothing if apt-get cannot tell. If apt-get
+# does not know the package yet, fetches the lists of packages first.
 default_major() {
 	command -v apt-get >/dev/null || return 0
 	if can_install && ! known_packages postgresql; then update_packages; fi
@@ -126,8 +127,8 @@ cluster_conf=/etc/postgresql-common/createcluster.conf
 cluster_conf_template=/usr/share/postgresql-common/createcluster.conf
 no_cluster='create_main_cluster = false'
 
-# install_packages PACKAGE...: a server that this installs has no cluster, since nothing here needs one. Servers that
-# others install later get one as usual.
+# install_packages PACKAGE...: installs the packages. If the machine has no createcluster.conf of its own, a server
+# among them gets no cluster, since nothing here needs one. Servers that others install later get one as usual.
 install_packages() {
 	local package server='' major
 	printf '  installing %s\n' "$*"
@@ -176,7 +177,7 @@ install_now() {
 }
 
 # prepare_packages WANT...: calls these functions, each of which says which packages it wants, and installs those that
-# are missing.
+# are missing. Then sets PG_CONFIG (find_postgresql).
 prepare_packages() {
 	missing=()
 	local wants
@@ -230,7 +231,7 @@ want_cron() {
 	want "postgresql-$major-cron" test -e "$("$PG_CONFIG" --pkglibdir)/pg_cron.so"
 }
 
-# HypoPG, for the test of plans with hypothetical indexes; under the condition of want_cron().
+# HypoPG, for the test of plans with hypothetical indexes. Like pg_cron, only for PostgreSQL in Debian's layout.
 want_hypopg() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0
@@ -238,7 +239,7 @@ want_hypopg() {
 	want "postgresql-$major-hypopg" test -e "$("$PG_CONFIG" --pkglibdir)/hypopg.so"
 }
 
-# For the tests with other extensions and programs; under the condition of want_cron().
+# For the tests with other extensions and programs. The extensions are wanted only for PostgreSQL in Debian's layout.
 want_partman() {
 	local major
 	[[ $PG_CONFIG == /usr/lib/postgresql/*/bin/pg_config ]] || return 0

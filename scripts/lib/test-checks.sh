@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# test-checks.sh: the suite "checks" of scripts/test. Looks at the library that was built, at files that must belong
-# together, at the layout of the sources, and at the scripts themselves (test-scripts.sh). Sourced by scripts/test,
-# whose functions it calls.
+# test-checks.sh: the suite "checks" of scripts/test. Looks at the library that was built, at files that must agree with
+# each other, at the links and the examples of the pages, at the layout of the sources, and at the scripts themselves
+# (test-scripts.sh). Sourced by scripts/test, whose functions it calls.
 # shellcheck disable=SC2154,SC2317
 
 library() { printf '%s' "$work/src/streambloom.so"; }
@@ -63,7 +63,7 @@ upgrades_lead_here() {
 	' "$(current_version)" "$@"
 }
 
-# The check before finds a way of two steps, and says so where the second one is missing.
+# upgrades_lead_here must accept a way of two upgrade scripts, and must fail if the second one is missing.
 upgrades_are_judged() {
 	local first=(streambloom--0.0.8.sql streambloom--0.0.8--0.0.9.sql)
 	upgrades_lead_here "${first[@]}" "streambloom--0.0.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
@@ -107,7 +107,7 @@ workflow_agrees() {
 	' "$repository/scripts/ci" "$repository/.github/workflows/test.yml"
 }
 
-# Each script that users call must have a manual page that roff accepts without a warning.
+# scripts/make-man must make the manual pages. If there is a groff, it must accept them without a warning.
 manual_is_made() {
 	"$here/make-man" "$work/man" || return
 	if command -v groff >/dev/null; then

@@ -4,9 +4,9 @@
 # shellcheck disable=SC2154,SC2317
 #
 # For each suite of Debian in STREAMBLOOM_SUITES (by default this machine's) there are fresh systems from the mirror of
-# this machine's apt: one to build in; a minimal one, in which only the finished package is installed; and in a clone
-# one more, for the steps of the public workflow. Each is a folder in $work. Programs in them do not see the processes
-# of this machine, and those that in_system runs with --net do not see its network.
+# this machine's apt: one to build in; a minimal one, in which the finished package is installed and tested; and, if the
+# sources are a clone of git, one more for the steps of the public workflow. Each is a folder in $work. Programs in them
+# do not see the processes of this machine, and those that in_system runs with --net do not see its network.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap
@@ -31,7 +31,7 @@ in_system() {
 
 apt_in() { in_system "$1" apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 "${@:2}"; }
 
-# make_system ROOT SUITE: makes a minimal Debian. The mirror's lists may be some weeks old.
+# make_system ROOT SUITE: makes a minimal Debian. The mirror's lists may be some weeks old, so apt does not check dates.
 make_system() {
 	local root=$1 suite=$2 mirror base=$2
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' | head -n 1)
@@ -113,7 +113,7 @@ json_log() {
 }
 
 # types_json ROOT: starts the server and makes a role and a database for a user of the machine, with the commands of
-# docs/logs.md. The user types that page with a log in JSON lines, and then the tutorial.
+# docs/logs.md. The user types what that page has for a log in JSON lines, and then the end of the tutorial.
 types_json() {
 	local root=$1 start role
 	start=$(page_block logs.md start) && role=$(page_block logs.md role) || return
@@ -165,8 +165,8 @@ packaged_tests() {
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
-# Runs the steps of the public workflow, with one short suite of tests. As in the workflow, the checkout is a clone
-# that belongs to another user.
+# Runs the steps of the public workflow, with the suites "checks" and "regress" alone. As in the workflow, the checkout
+# is a clone that belongs to another user.
 workflow_runs() {
 	local root=$1 version
 	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")

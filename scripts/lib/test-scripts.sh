@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # test-scripts.sh: tests of the functions that the scripts share. Sourced by scripts/test, and called by its suite
-# "checks". Each test is a subshell, since it replaces functions that would change the machine.
+# "checks". A test that replaces functions or variables of the scripts is a subshell, so that it changes no other test.
 # shellcheck disable=SC2012,SC2015,SC2016,SC2030,SC2031,SC2034,SC2154,SC2317
 
 # fake_version FOLDER MAJOR PART...: makes a PostgreSQL in Debian's layout, with the parts "server" and "headers".

@@ -367,9 +367,9 @@ sub ask
 }
 
 $functions .= <<'SQL';
--- Does what compare() does, for a prepared statement with a generic plan, which is made under the switches. The command
--- executes this statement, which returns such an answer itself. If the sequential scan fails, the prepared statement may
--- return or fail as it likes, but not with class XX.
+-- Like compare(), for a prepared statement. The command executes this statement, whose result has the form of answer().
+-- Its generic plan is made under the switches. If the sequential scan fails, any answer of the prepared statement is
+-- right, also an error, except one of class XX.
 CREATE FUNCTION compare_prepared(number int, command text, query text, plain_switches text, switches text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine text;

@@ -1,7 +1,7 @@
 /*
  * values_tbf.cpp: random histories of tbf. The model keeps each hit, and counts are compared with sums of hits. A
- * count is never below the sum. If an item has a cell of its own, its count is above the sum by no more than rounding
- * and a thousandth. This is not checked of filters with minimum increase.
+ * count is never below the sum. If an item has a cell of its own, its count is above the sum by no more than rounding,
+ * the slack (what decay may have dropped) and a thousandth. This is not checked of filters with minimum increase.
  */
 #include "histories.h"
 #include "tbf_support.h"
@@ -216,8 +216,9 @@ private:
 			present.insert(hit.hash);
 		std::map<uint64_t, unsigned> users;
 		/*
-		 * Cells are those of the smallest filter that was merged into this one: several cells of today were one cell
-		 * there. If two of an item's cells were one, this cell counted its hits twice.
+		 * The cells that are compared here are those of the smallest filter that was merged into this one. Several
+		 * cells of this filter were one cell there. If two cells of an item were one there, that cell counted the hits
+		 * of the item twice.
 		 */
 		const uint64_t smallest = sb_tbf_cells(&tbf) >> tbf.widened;
 		auto cells_of_item = [&](uint64_t hash) {

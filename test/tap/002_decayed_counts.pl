@@ -1,9 +1,10 @@
 # tbf on a real access log: the count of every URL and every host is compared with the exact decayed count that SQL
 # computes. A count is never below the exact one. This is tested for several half-lives and for none, with rows in any
-# order, with filters that were merged, decayed, or added to later, at times before and after the newest hit. The test
-# reports how far counts are above the exact ones. The test takes all hits of the hottest URL, which are more than
-# 65,536, and one in four of the others. Each half-life is tested with URLs, with hosts, or with both (%items). If
-# STREAMBLOOM_SECONDS is more than 60, the test takes all hits, and each half-life but that of an hour has both.
+# order, with weights, with filters that were merged, decayed, or added to later, at times before and after the newest
+# hit. The test reports how far counts are above the exact ones. The test takes all hits of the hottest URL, which are
+# more than 65,536, and one in four of the others. Each half-life is tested with URLs, with hosts, or with both
+# (%items). If STREAMBLOOM_SECONDS is more than 60, the test takes all hits, and each half-life but that of an hour has
+# both.
 use strict;
 use warnings;
 
@@ -72,9 +73,10 @@ BEGIN
 END $$;
 
 -- Compares every count of a filter with the exact one. under: how many counts are too low by more than the rounding of
--- the doubles in this query. close: the share of counts that are at most a unit, the slack and 0.1 % too high; this is
--- promised only for times that are not before the newest hit. (In an exact filter the slack may be as much as a unit:
--- once hits were dropped because they are too old, it is at least 1/4096 of a hit.)
+-- the doubles in this query. close: the share of counts that are too high by at most a unit of the counters, the slack
+-- (what decay may have dropped) and 0.1 %; this is promised only for times that are not before the newest hit. (In an
+-- exact filter the slack may be as much as a unit: once hits were dropped because they are too old, it is at least
+-- 1/4096 of a hit.)
 CREATE FUNCTION compare(stored tbf, stream text, half_life bigint)
 RETURNS TABLE (moment text, items bigint, under bigint, example text, close float8, mean float8, p99 float8, most float8)
 LANGUAGE plpgsql STABLE AS $$
@@ -120,7 +122,8 @@ my %half_lives = (
 	'none' => 0,
 );
 
-# What is counted with each half-life. The log lasts 900 half-lives of an hour, and hosts are enough for these.
+# What is counted with each half-life: URLs, hosts or both. The log is 900 half-lives of an hour long. With a half-life
+# as short as that, hosts are enough.
 my %items = $long ? ('1 hour' => ['host'], map { $_ => ['url', 'host'] } 'none', '6 hours', '7 days', '60 days')
 	: ('none' => ['url'], '1 hour' => ['host'], '6 hours' => ['url'], '7 days' => ['url', 'host'], '60 days' => ['host']);
 
@@ -382,8 +385,9 @@ foreach my $half_life ('none', '7 days')
 	};
 }
 
-# A merge keeps the older base if it can; hits that are too old for the result become slack. The test tries seventeen
-# distances between the two filters, each from all 16 places in a plane of 16 half-lives.
+# The base of a filter is the half-life for which its counters are written down. A merge keeps the older of two bases if
+# it can. Hits that are too old for the result go into the slack, which is added to every count. The test tries
+# seventeen distances between the two filters, each from all 16 places in a plane (sums are kept by 16 half-lives).
 subtest 'a thousand hits, and one of another item many half-lives later' => sub {
 	my @cases = $db->rows(<<'SQL');
 SELECT distance, count(*), count(*) FILTER (WHERE added BETWEEN 1000 * 2 ^ (-distance) AND 1e300 IS NOT TRUE),

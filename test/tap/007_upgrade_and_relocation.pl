@@ -1,5 +1,6 @@
 # The extension is installed in another schema, moved, dropped, created by a user who is no superuser, and used with an
-# empty search_path. And an upgrade leads to the same objects as a fresh installation.
+# empty search_path. An upgrade leads to the same objects as a fresh installation, and the comparison of these objects
+# notices what an upgrade script forgets. The objects have comments.
 use strict;
 use warnings;
 
@@ -229,7 +230,8 @@ SQL
 	unlink(@made);
 };
 
-# What an upgrade script can forget, of each kind of object and each property: as a fresh extension would be without it.
+# Each statement here makes a fresh extension what it would be if an upgrade script had forgotten one thing: an object
+# of some kind, or a property. The comparison with a fresh extension must notice it.
 subtest 'the comparison notices whatever an upgrade script forgets' => sub {
 	my $db = StreambloomTap->new('007_compared');
 	my $update = 'UPDATE pg_catalog.pg_';

@@ -1,4 +1,4 @@
-# Every operation obeys a cancel within half a second, however large its filters are. Each operation here would run for
+# Operations obey a cancel within half a second, however large their filters are. Each operation here would run for
 # seconds; a statement_timeout ends it soon after its beginning. On a busy machine the operands may take longer than
 # they did when they were measured: an operation that had not begun when it was cancelled is asked again, with more
 # time.

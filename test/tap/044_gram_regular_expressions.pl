@@ -1,9 +1,10 @@
 # gram_ops with all literals of PostgreSQL's own tests of patterns. Each literal of these files is a pattern for ~, ~*,
-# LIKE and ILIKE, also with embedded options, and all literals are rows too. The answers must be those of a sequential
-# scan.
+# LIKE and ILIKE, also with something in front, such as the embedded option (?x) of regular expressions. All valid
+# literals are rows, too. The answers must be those of a sequential scan.
 #
-# STREAMBLOOM_PG_SOURCE names the folder of PostgreSQL's source. Without it, only the patterns in this file are used.
-# STREAMBLOOM_SECONDS=600 tries all embedded options, which takes some minutes.
+# STREAMBLOOM_PG_SOURCE names the folder of PostgreSQL's source. Without it, only the patterns in this file are used,
+# with all embedded options. With it, all embedded options are tried only if STREAMBLOOM_SECONDS is at least 600, which
+# takes some minutes.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
 # No mistake of mistakes/list.txt may be answered with a bare message. The SQLSTATE must not be that of an internal
-# error, the answer must show what was wrong, and a hint must say how to go on. Of what PostgreSQL itself refuses, only
-# the SQLSTATE is looked at. Each mistake is made in two new sessions: in one the statement is the first that uses the
+# error, the answer must show what was wrong, and a hint must say how to go on. Only an answer to what PostgreSQL itself
+# refuses needs no hint. Each mistake is made in two new sessions: in one the statement is the first that uses the
 # extension, in the other one the library has been loaded before.
 use strict;
 use warnings;
@@ -28,7 +28,8 @@ sub answer
 	return ($severity // 'nothing', $state // '', $err);
 }
 
-# What an answer lacks. $shown: what it must contain; $notice: the statement is accepted, with a NOTICE or WARNING.
+# What an answer lacks. $shown: what it must contain; $notice: the statement is accepted, with a NOTICE or WARNING;
+# $by_postgresql: it needs no hint.
 sub missing
 {
 	my ($severity, $state, $text, $shown, $notice, $by_postgresql) = @_;
@@ -37,7 +38,8 @@ sub missing
 
 	push @missing, $notice ? 'a notice' : 'an error' if $severity !~ ($notice ? qr/NOTICE|WARNING/ : qr/ERROR/);
 	push @missing, 'a SQLSTATE of its own' if $state =~ /^XX/;
-	# What is short must not be found by accident: in the SQLSTATE, in the hint, or as a part of another word.
+	# If $shown has one or two characters, it must not be found by accident: in the SQLSTATE, in the hint, or as a part
+	# of another word.
 	my $said = $text =~ s/^HINT: .*(?:\n(?![A-Z]+: ).*)*//mgr =~ s/\b(?:ERROR|NOTICE|WARNING):\s+\K[0-9A-Z]{5}://gr;
 	my $found = length $shown > 2 ? index(lc $text, lc $shown) >= 0 : $said =~ /(?<![\w.])\Q$shown\E(?!\w|\.\d)/i;
 	push @missing, "'$shown'" if !$found;

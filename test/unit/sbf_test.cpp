@@ -1,7 +1,8 @@
 /*
- * sbf_test.cpp: the promises of the Stable Bloom filter: the stable point of the formula, a false-positive rate below
- * its bound on an endless stream, and as many false negatives after a gap of other items as the recursion foretells.
- * ibf_test.cpp tests the promises of the ibf, stable_test.cpp what both filters share.
+ * sbf_test.cpp: the Stable Bloom filter and its formulas. On an endless stream the share of zero cells tends to a fixed
+ * value, the *stable point*, which the formula tells, and the false-positive rate stays below its bound. After a gap of
+ * other items there are as many false negatives as the recursion foretells. ibf_test.cpp tests the promises of the ibf,
+ * stable_test.cpp what both filters share.
  */
 #include "stable_support.h"
 
@@ -157,8 +158,8 @@ TEST(Sbf, RepeatsLeaveMoreZeroes)
 }
 
 /*
- * The union of two independent stable filters has left the stable point: its share of zeros is the product of theirs.
- * Further steps bring it back.
+ * Two independent filters are at the stable point, where the share of zero cells no longer changes. In their union this
+ * share is the product of their two shares. Further steps bring the union back to the stable point.
  */
 TEST(Sbf, UnionSquaresTheZeroes)
 {

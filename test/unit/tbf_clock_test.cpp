@@ -1,6 +1,7 @@
 /*
- * tbf_clock_test.cpp: times on the decaying scale. A time becomes x, a number of half-lives, which is an exact
- * quotient. 2^x and its inverse are rounded up by a little.
+ * tbf_clock_test.cpp: times on the decaying scale, the values of hits there, and the counts that counters become at a
+ * time. A time becomes x, a number of half-lives, which is an exact quotient. 2^x and its inverse are rounded up by a
+ * little.
  */
 #include "tbf_support.h"
 
@@ -449,8 +450,8 @@ TEST(TbfCount, WithoutDecayIsTheCounterAtAnyTime)
 }
 
 /*
- * A header from outside may have any base that the reader accepts. The distance from such a base to a time must not
- * overflow.
+ * The base of a header from outside (the time for which its counters are written down, in half-lives) may be any number
+ * that the reader accepts. The distance from such a base to a time must not overflow.
  */
 TEST(TbfCount, SurvivesTheExtremesOfTheScale)
 {

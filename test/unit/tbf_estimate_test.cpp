@@ -1,6 +1,6 @@
 /*
- * tbf_estimate_test.cpp: what is estimated from the counters of a tbf: counts, their error, inner products and totals.
- * The tests compare the estimates with exact values.
+ * tbf_estimate_test.cpp: what is estimated from the counters of a tbf: counts, their error and inner products. Also
+ * totals, and hits_at(), which turns units of counters into hits. The tests compare the results with exact values.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_place.hpp"

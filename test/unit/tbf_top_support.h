@@ -61,8 +61,9 @@ public:
 	void add(const List &other) { EXPECT_EQ(streambloom::unite_lists(&list, *memory_, &other.list), SB_OK); }
 
 	/*
-	 * Returns the list after it was purged, stored for a filter whose counts are written down for half-life `base`,
-	 * checked, and read again. `total` is the filter's total of hits; the check uses it as an upper bound.
+	 * Purges the list, stores it, checks the bytes, and returns the list that is read from them. `base` is the base of
+	 * the filter that the list belongs to: the time for which its counts are written down, as a number of half-lives.
+	 * `total` is the filter's total of hits; the check uses it as an upper bound.
 	 */
 	List reread(int64_t base, uint64_t total = UINT64_MAX)
 	{
@@ -116,7 +117,8 @@ inline long double hits_at(const sb_tbf &tbf, u128 amount, int64_t base, int64_t
 
 /*
  * Checks the bounds of a list. `steps` is the number of stores, decays and merges that it went through. Each of them
- * may have lost one 2^-40 hit at its base; the newest base is taken for all.
+ * may have lost 2^-40 of a hit, as of its base: the time for which its amounts are written down. The newest base is
+ * taken for all, because what is lost at a newer base has decayed less.
  */
 inline ::testing::AssertionResult holds(const sb_tbf &tbf, const List &list, const std::vector<Hit> &hits, int64_t at,
 										double steps = 0)

@@ -1,5 +1,9 @@
 /*
- * abf.cpp: parameters, header and measures of an abf, and the plan of a union. See sb_abf.h.
+ * abf.cpp: the parameters, the size and the header of an abf, the plan of a union, how many bits are set, and the check
+ * of slices from outside. See sb_abf.h.
+ *
+ * An abf has k + l *slices* of bits. The stream of items is cut into *generations*. Each slice gets the items of k
+ * generations, and l of them are at least as long as the window.
  */
 #include "abf/abf.hpp"
 #include "base/header.hpp"
@@ -105,6 +109,8 @@ sb_status sb_abf_plan(int64_t window, bool by_time, uint64_t items, double fpr, 
 /* -------------------------------------------------------------------- header */
 
 /*
+ * Numbers are little-endian. Bytes 0 to 39 are the fields that all types have (header.hpp).
+ *
  *   offset size
  *   40      4   blocks
  *   44      2   bits of each slice in a block

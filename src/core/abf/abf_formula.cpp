@@ -121,7 +121,10 @@ double sb_abf_cardinality(const sb_abf *abf, const uint64_t *set) noexcept
 {
 	const auto bits = static_cast<double>(sb_abf_bits(abf));
 	double items = 0;
-	/* A slice has the items of k generations. The slices of these ages have different ones, in all the newest l + 1. */
+	/*
+	 * A slice has the items of k generations. Every k-th age is taken, so no generation is in two of these slices.
+	 * Together they have the newest l + 1 generations.
+	 */
 	for (int age = abf->generations; age >= 0; age -= abf->hash_count)
 	{
 		const double zeros = std::max(bits - static_cast<double>(set[age]), 0.5);

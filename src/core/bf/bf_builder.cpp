@@ -1,7 +1,7 @@
 /*
- * bf_builder.cpp: adds items to a builder, in batches, and unites two builders. A builder begins as a set of hashes. If
- * the set grows too large, it becomes lines. See sb_bf_builder.h. bf_builder_store.cpp plans and writes the result,
- * bf_builder_travel.cpp serializes builders.
+ * bf_builder.cpp: begins and releases builders, adds items in batches, adds stored filters, looks items up, and unites
+ * two builders. A builder begins as a set of hashes. If the set grows too large, it becomes lines of bits. See
+ * sb_bf_builder.h. bf_builder_store.cpp plans and writes the result, bf_builder_travel.cpp serializes builders.
  *
  * After a failure nothing has to be undone. Each step either moves all items to their new place or leaves them in the
  * old one. Items leave the pending array only after they were added.
@@ -27,9 +27,9 @@ using namespace streambloom;
 static constexpr uint64_t self_sized_set_slots = UINT64_C(1) << 20;
 
 /*
- * A builder whose set has fewer bytes than this adds each item at once. Such a set lies in the processor's cache, so
- * nothing has to be prefetched. And a GROUP BY may have very many builders: arrays of pending items would take more
- * memory than their sets.
+ * A builder whose set has fewer bytes than this adds each item immediately. Such a set lies in the processor's cache,
+ * so nothing has to be prefetched. And a GROUP BY may have very many builders: an array of pending items takes a
+ * kilobyte in each of them, mostly more than the set.
  */
 static constexpr size_t pending_from_bytes = 4096;
 

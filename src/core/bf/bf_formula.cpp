@@ -1,7 +1,7 @@
 /*
- * bf_formula.cpp: the formulas that size a filter and predict its rate. They use doubles. The load that they compute
- * is cut to coarse steps (blocked_load()), so that a difference in the last bit between two C libraries does not
- * change the size of a stored filter.
+ * bf_formula.cpp: the formulas that size a filter and predict its false-positive rate. They use doubles. The load that
+ * they compute (items per line or block) is cut to coarse steps (blocked_load()), so that a difference in the last bit
+ * between two C libraries does not change the size of a stored filter.
  */
 #include "bf/bf_formula.hpp"
 

@@ -28,6 +28,7 @@ extern "C" {
  *    in the two builders differ in size, the builder's parameters and the limit of its list of hot items may have
  *    changed.)
  *  - SB_BAD_CELLS, SB_BAD_LIST, SB_BAD_LENGTH (a stored filter cannot be read): the same as after SB_OVERFLOW.
+ *  - SB_TOO_LARGE, SB_TOTAL_OVERFLOW (no value can be made): the builder still has all hits.
  */
 typedef struct sb_tbf_builder sb_tbf_builder;
 
@@ -110,7 +111,8 @@ SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder,
 												  uint64_t count) SB_NOEXCEPT;
 
 /*
- * Adds the pending hits to the sums, and the newest hits to the total. The functions below call it themselves. May
+ * Adds the pending hits to the sums. Also adds the newest hits, those of the last moment, to the total of all hits,
+ * which otherwise counts them only when the moment changes. The functions below that need this call it themselves. May
  * return SB_OVERFLOW, SB_NO_MEMORY, SB_INTERRUPTED.
  */
 SB_NODISCARD sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) SB_NOEXCEPT;

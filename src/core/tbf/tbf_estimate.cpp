@@ -1,7 +1,7 @@
 /*
- * tbf_estimate.cpp: what a tbf tells besides the counts of items: estimates of errors, hits and inner products, and
- * measures. A count is an upper bound, but an estimate may be too small, so it must never decide that something is left
- * unread.
+ * tbf_estimate.cpp: what a tbf tells besides the counts of items: how far counts may be too high, estimated counts,
+ * inner products, how many items it has room for, and statistics of its counters. A count is an upper bound, but an
+ * estimate may be too small, so it must never decide that something is left unread.
  *
  * All estimates from cells assume that items are spread evenly over the cells of a block, as their hashes are.
  */
@@ -168,10 +168,11 @@ sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blo
 /* ------------------------------------------------------------- inner products */
 
 /*
- * Estimates one block's part of the inner product. a and b are the counters of a cell in the two filters. An item with
- * the counts f and g in the two filters adds k f g to sum(a b). Two different items, with f in one filter and g in the
- * other, add k^2 f g / m on average, because they have cells in common by chance. Let P be the inner product, and A and
- * B the sums of all a and of all b. Then sum(a b) = k P + (A B - k^2 P) / m on average. This is solved for P.
+ * Estimates one block's part of the inner product. A block has m cells, an item k of them. a and b are the counters of
+ * a cell in the two filters. An item with the counts f and g in the two filters adds k f g to sum(a b). Two different
+ * items, with f in one filter and g in the other, add k^2 f g / m on average, because they have cells in common by
+ * chance. Let P be the inner product, and A and B the sums of all a and of all b. Then sum(a b) = k P + (A B - k^2 P) /
+ * m on average. This is solved for P.
  */
 static double block_product(const sb_tbf *shape, const double *left, const double *right)
 {

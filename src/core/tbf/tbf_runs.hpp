@@ -1,8 +1,9 @@
 /*
  * tbf_runs.hpp: sums of items in runs. A run has the items of one process in packed columns (hash_run.hpp): the hashes
- * in ascending order, and beside each hash its sums, one word for each plane. The process that unites the builders of
- * parallel workers keeps their runs as they are, and reads them side by side. So memory is read in order, and mostly no
- * item is inserted into a set again (tbf_builder_runs.cpp says when this is necessary).
+ * in ascending order, and beside each hash its sums, one word for each plane (the hits of 16 half-lives, tbf_sums.hpp).
+ * The process that unites the builders of parallel workers keeps their runs as they are, and reads them side by side.
+ * So memory is read in order, and mostly no item is inserted into a set again (tbf_builder_runs.cpp says when this is
+ * necessary).
  */
 #ifndef STREAMBLOOM_TBF_RUNS_HPP
 #define STREAMBLOOM_TBF_RUNS_HPP
@@ -39,7 +40,7 @@ inline size_t count_runs(const item_run *first)
 	return number;
 }
 
-/* Copies a run with its columns into one block; memory->release() frees it. SB_NO_MEMORY, SB_INTERRUPTED. */
+/* Copies a run with its columns into one block; memory->release() frees it. May return SB_NO_MEMORY, SB_INTERRUPTED. */
 [[nodiscard]] sb_status copy_run(const sb_memory *memory, const item_run *run, item_run **out);
 
 /* Counts the different items of all runs. REQUIRES: at most most_runs runs. */
@@ -61,7 +62,7 @@ public:
 		return count_;
 	}
 
-	/* Reads the words of these items in the plane with this number: zeros if the run has no such plane. */
+	/* Reads the words of the items that next() has read last, in plane number `plane`: zeros if the run lacks it. */
 	void words(int64_t plane, uint64_t *out) const
 	{
 		if (const packed_column *column = column_of_plane(run_, plane); column != nullptr)
@@ -87,7 +88,7 @@ class runs_by_range
 public:
 	/*
 	 * Begins to read runs. An index of a plane counts from plane number `newest_plane` back to older ones. end()
-	 * releases the memory, also after a failure. SB_NO_MEMORY.
+	 * releases the memory, also after a failure. May return SB_NO_MEMORY.
 	 */
 	[[nodiscard]] sb_status begin(const sb_memory *memory, const item_run *first, int64_t newest_plane);
 	void end();

@@ -5,11 +5,11 @@
  * hits. The hit counts v * 2^floor(x). It is added to plane floor(x / 16), as v * 2^(floor(x) mod 16). So a 64-bit word
  * of a plane has room for at least 2^34 hits, and a sum does not depend on the order of its terms.
  *
- * The newest four planes are kept. Hits older than these are dropped, and their amount goes into the slack and the
- * total. They are more than 48 half-lives older than the newest half-life that was added; more than 32, if a merged
- * filter has counters so large that they use the plane after the newest (place_of() in tbf_sums_weighted.cpp). (If a
- * hit is that old when it comes, its item is still inserted into the set of items.) The sums are rounded only when the
- * value is stored: once, and up.
+ * The newest four planes are kept. Older hits are dropped. Their amount goes into the total of all hits, and into the
+ * slack, an upper bound of what any one item has lost. These hits are more than 48 half-lives older than the newest
+ * half-life that was added; more than 32, if a merged filter has counters so large that they use the plane after the
+ * newest (place_of() in tbf_sums_weighted.cpp). (If a hit is that old when it comes, its item is still inserted into
+ * the set of items.) The sums are rounded only when the value is stored: once, and up.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"
@@ -321,8 +321,8 @@ static sb_status add_block(cell_plane *to, uint32_t block, const uint64_t *from,
 		return SB_OK;
 	}
 	/*
-	 * The non-zero cells of this block are in a list (few_cells), so the block has SB_TBF_BLOCK cells. If the other
-	 * filter's block is smaller, it is widened first: each of its sums is repeated 2^halvings times.
+	 * The non-zero cells of this block are in a list (few_cells). Only a block of SB_TBF_BLOCK cells has such a list.
+	 * If the other filter's block is smaller, it is widened first: each of its sums is repeated 2^halvings times.
 	 */
 	uint64_t largest = 0;
 	block_counters widened;

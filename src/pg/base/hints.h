@@ -1,7 +1,7 @@
 /*
  * hints.h: hints for errors that PostgreSQL raises while it does something for the extension. Such an error says what
- * is wrong, but not what to write instead: an item cannot be read, an option does not exist, access method bf lacks
- * an operator class.
+ * is wrong, but not what to write instead. For example, an item cannot be read, an option does not exist, or access
+ * method bf lacks an operator class.
  */
 #ifndef STREAMBLOOM_PG_HINTS_H
 #define STREAMBLOOM_PG_HINTS_H
@@ -32,7 +32,7 @@ extern void hint_of_class_options(const char *hint);
 
 /*
  * Notes that this statement has called the handler of access method bf, as CREATE INDEX does before it looks up the
- * operator classes.
+ * operator classes. If PostgreSQL then refuses an operator class that is for another type, the error gets a hint.
  */
 extern void hint_of_handler(void);
 

@@ -1,5 +1,6 @@
 /*
- * chunk_skip_ask.c: asks the indexes of a ChunkSkip, and decides which children are left out.
+ * chunk_skip_ask.c: asks the indexes of a ChunkSkip, and decides which children are left out. An index is asked about
+ * *keys*. A key is a condition on a column of the index, such as column = argument, or IS NULL.
  *
  * Some arguments of keys are known when the execution begins: constants and parameters of the statement. At this time
  * the indexes are asked about the keys with these arguments, and about IS NULL, with the query's snapshot. Then only

@@ -1,9 +1,10 @@
 /*
- * chunk_skip_statement.c: the hooks of ChunkSkip and JoinSkip around a whole statement. The planner's hooks note what a
- * finished plan does not show: whether a table of the statement has a bf index, and which tables are guarded (have rows
- * that row-level security or a security-barrier view may hide). When the planner has finished the plan,
- * chunk_skip_plan.c and join_skip_plan.c put their nodes into it, if any table has a bf index. When the execution
- * begins, another plan may take its place because of WHERE CURRENT OF (chunk_skip_portal.c, partition_scan_portal.c).
+ * chunk_skip_statement.c: the hooks of ChunkSkip and JoinSkip around a whole statement. These plan nodes leave
+ * partitions or pages unread that bf indexes rule out. The planner's hooks note what a finished plan does not show:
+ * whether a table of the statement has a bf index, and which tables are guarded (have rows that row-level security or a
+ * security-barrier view may hide). When the planner has finished the plan, chunk_skip_plan.c and join_skip_plan.c put
+ * their nodes into it, if any table has a bf index. When the execution begins, another plan may take its place because
+ * of WHERE CURRENT OF (chunk_skip_portal.c, partition_scan_portal.c).
  *
  * The hook for the paths of tables is that of chunk_paths.c.
  */

@@ -1,6 +1,6 @@
 /*
- * chunk_snapshot.c: checks that a relation which is locked now is still the one that a snapshot sees (see
- * chunk_snapshot.h).
+ * chunk_snapshot.c: checks that a relation which is locked now, and the set of its children, are still those that a
+ * snapshot sees (see chunk_snapshot.h). chunk_lock_tree() also locks the children.
  *
  * What the snapshot sees is read from pg_class and pg_inherits with the snapshot itself. The row of pg_class rarely
  * has to be read, because its newest version is in the system cache. If the snapshot sees the transaction that wrote
@@ -196,7 +196,7 @@ chunk_require_children(Relation parent, const Oid *children, int count, Snapshot
 
 /*
  * Returns what the snapshot sees: the relation itself, its children, their children, and so on. A child can have
- * several parents.
+ * several parents, but is in the result once.
  */
 static List *
 tree_of_snapshot(Oid root, Snapshot snapshot)

@@ -2,7 +2,7 @@
  * chunk_summary.h: asks a summary table which chunks (partitions or children of a table) cannot hold a value.
  *
  * A summary table has a column `chunk` (regclass or oid), and a column of type bf for each column that is summarized.
- * It is a table of the user, who has to keep it right.
+ * It is a table or a view of the user, who has to keep it right.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SUMMARY_H
 #define STREAMBLOOM_PG_CHUNK_SUMMARY_H

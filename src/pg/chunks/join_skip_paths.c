@@ -41,8 +41,8 @@
 #define CHILDREN_LOOKED_AT 8
 
 /*
- * The number of the parameter that stands for the inner expression in all clauses here. No other parameter has this
- * number.
+ * In the clauses that indexes are asked about here, a parameter stands for the expression of the inner side. This is
+ * its number, which no parameter of a plan has.
  */
 #define PARAMETER_OF_KEY INT_MAX
 

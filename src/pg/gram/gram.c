@@ -1,8 +1,9 @@
 /*
- * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes. With these classes
- * LIKE, ILIKE, regular expressions, ^@ and = leave pages unread. The functions have GIN's signatures (index/keys.h).
- * The keys are n-grams, or grams for short: runs of n consecutive characters of a text. With `fold`, letters that
- * differ only in case count as the same. core/gram makes the grams; it also finds out which ones a pattern requires.
+ * gram.c: the support functions of the operator classes gram_ops and bytea_gram_ops of bf indexes, and bf_grams(),
+ * which shows the grams of a text. With these classes LIKE, ILIKE, regular expressions, ^@ and = leave pages unread.
+ * The support functions have GIN's signatures (index/keys.h). The keys are n-grams, or grams for short: runs of n
+ * consecutive characters of a text. With `fold`, letters that differ only in case count as the same. core/gram makes
+ * the grams; it also finds out which ones a pattern requires.
  *
  * The grams depend only on the bytes of a text, the options of the operator class and the encoding of the database.
  * They depend neither on a collation nor on the rules for letters of the operating system or of ICU.

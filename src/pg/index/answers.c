@@ -2,8 +2,8 @@
  * answers.c: the planner asks bf indexes how much of a table a condition leaves. This file keeps the answers while a
  * statement is planned, and says which indexes may be asked (see answers.h).
  *
- * EXPLAIN shows costs. So tables whose rows row-level security or a security barrier may hide are not asked, nor are
- * columns that the user may not read.
+ * EXPLAIN shows costs, and they must not tell what the user may not read. So no index is asked if row-level security
+ * or a security barrier may hide rows of its table, nor about a column that the user may not read.
  */
 #include "index/answers.h"
 

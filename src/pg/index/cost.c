@@ -1,6 +1,10 @@
 /*
  * cost.c: estimates what a scan of a bf index costs, and how much of the heap it leaves to be read.
  *
+ * An index has up to four levels. Each cuts the heap into *ranges* of consecutive pages, which have filters. A range of
+ * a level has many times as many pages as one of the level below. A search goes from the highest level down. sizes.c
+ * says how many pages of the index it reads.
+ *
  * Let a value have the share s of all rows. If its rows are strewn over the table, they are in at most s * rows
  * ranges. If equal values lie together, they are in about the share s * d of the ranges. Here d is the number of
  * distinct values in a range, which the size of the filters tells. And if the values stand in the table in about
@@ -15,9 +19,6 @@
  *
  * If the values are known when the query is planned, estimate.c asks the index, unless it must not. All this is for
  * the other conditions, and for the parts of the index that estimate.c does not look at.
- *
- * An index has up to four levels. A range of a level has many times as many pages as one of the level below. A search
- * goes from the highest level down. sizes.c says how many pages of the index it reads.
  *
  * The planner computes the cost of the heap from the selectivity, as if the rows were strewn over its pages. Here
  * whole ranges are read, so the planner is given the selectivity that leads it to the right number of pages.

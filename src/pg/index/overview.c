@@ -2,6 +2,10 @@
  * overview.c: bf_index_overview(), behind the view bf_indexes. It says what two pages of an index tell, without
  * waiting for locks. For an index that is larger than its table, and not small, the function reads a third page.
  *
+ * A *range* is consecutive pages of the table; for each of its columns it has a filter, made of *lines* of 64 bytes. An
+ * index has up to four levels, and level 0 has the shortest ranges. A *group* is up to 125 ranges of a level that
+ * follow each other and whose filters are equally large. A *directory entry* describes one or more groups (layout.h).
+ *
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
  * - It raises no error for an index that is damaged, being built, or gone.
@@ -43,12 +47,12 @@
 #include "index/sizes.h"
 
 /*
- * A range above level 0 has about this rate if it has nearly four times the items that its filters were made for. Such
- * ranges are exceptions: because of them alone an index is not called too full (read_pages()).
+ * A range above level 0 has about this false-positive rate if it has nearly four times the items that its filters were
+ * made for. Such ranges are exceptions: because of them alone an index is not called too full (read_pages()).
  */
 #define RATE_OF_EXCEPTIONS 0.5
 
-/* Filters are too full if their mean rate is more than this many times the one that was asked for. */
+/* Filters are too full if their mean false-positive rate is more than this many times the rate that was asked for. */
 #define TOO_FULL 4
 
 /* The least number of measured lines that tell how full the filters are. */
@@ -213,7 +217,10 @@ look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters 
 		if (ranges[i].rates > fullest.rates)
 			fullest = ranges[i];
 	}
-	/* The fullest range does not count: it may have got far more items than all others since it was summarized. */
+	/*
+	 * If more than two ranges were measured, the fullest one does not count: it may have got far more items than all
+	 * others since it was summarized.
+	 */
 	if (measured > 2)
 	{
 		lines -= fullest.lines;
@@ -375,7 +382,10 @@ state_of(Overview *overview, char **detail)
 	return overview->heap_is_there ? "damaged" : "table damaged";
 }
 
-/* As state_of(), but opens the index and its heap first. Returns NULL if one of the two is gone. */
+/*
+ * As state_of(), but opens the index and its heap first. Returns "locked" if the lock of one of the two is not free,
+ * and NULL if one of them is gone.
+ */
 static const char *
 look_at(Oid heap, Oid index, Overview *overview, char **detail)
 {

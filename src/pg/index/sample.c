@@ -1,5 +1,6 @@
 /*
- * sample.c: which alternatives of a long condition an estimate looks for (sample.h explains both words).
+ * sample.c: which alternatives of a long condition an estimate looks for. The *alternatives* of a condition are the
+ * values of an = ANY or the queries of a LIKE ANY. A *long* condition has more than BF_SAMPLE_MOST of them.
  *
  * Most alternatives are alike: each of some thousand addresses is in few rows. So a sample of them tells of all. But
  * one may be in most rows of the table, and a sample leaves it out as a rule. So the most common alternatives by
@@ -16,9 +17,9 @@
 #include "index/keys.h"
 
 /*
- * Alternatives may be queries, such as the patterns of a LIKE ANY. To find out which of them are common, each query is
- * tried with at most MOST_VALUES values of the statistics. Fewer values are taken if all queries together would need
- * more than MOST_TRIED tries.
+ * Alternatives may be queries, such as the patterns of a LIKE ANY. To find out which of them match the most rows, each
+ * query is tried with at most MOST_VALUES values that the column's statistics have: the most common values and bounds
+ * of the histogram. Fewer values are taken if all queries together would need more than MOST_TRIED tries.
  */
 #define MOST_VALUES 32
 #define MOST_TRIED 65536
@@ -210,7 +211,7 @@ bf_index_take_others(const BfSample *sample, uint32 most, Condition *condition)
 
 	for (uint32 i = 0; i < count; i++)
 	{
-		/* numbers[i] counts among the alternatives that are not common, and after the loop among all */
+		/* at first numbers[i] counts among the alternatives that are not common; the loop makes it count among all */
 		numbers[i] = (uint64) i * others / count;
 		for (uint32 k = 0; k < sample->common_count && sample->common[k] <= numbers[i]; k++)
 			numbers[i]++;

@@ -1,11 +1,13 @@
 /*
- * space.c: finds free pages in an index, and cuts free pages off the end of its file.
+ * space.c: finds and counts free pages in an index, and cuts free pages off the end of its file.
  *
- * No list of free pages is kept: a page is free if no group and no directory page is there. So a crash loses no page.
+ * The filters of an index lie in *groups* of pages, which the *directory* lists (layout.h). What a session knows of
+ * them is its *geometry*. No list of free pages is kept: a page is free if no group and no directory page is there. So
+ * a crash loses no page.
  *
- * A free page may have belonged to a group that was replaced. Sessions whose geometry is older still come to it. As
- * long as nobody has overwritten the page, all ranges on it are unsummarized. When it belongs to something else,
- * these sessions see that (bf_index_filter_page_in_use()).
+ * A free page may have belonged to a group that was replaced. A session with an older geometry still reads it. Until
+ * the page is overwritten, it says that none of its ranges is summarized, so the session relies on nothing there. If
+ * the page has other content by then, the session sees that (bf_index_filter_page_in_use()).
  */
 #include "index/space.h"
 

@@ -1,14 +1,14 @@
 /*
- * tape.c: a tape keeps the items of the ranges of level 0 while an index is built. The levels above are made from them,
- * so the heap need not be read again. Workers hand the items that they have read to the leader in the same way. The
- * items lie in temporary files, range after range: for each range a header, the number of its items in each column,
- * and then their hashes.
+ * tape.c: a tape keeps the items of the ranges of level 0, the shortest ones, while an index is built. The levels above
+ * are made from them, so the heap need not be read again. Workers hand the items that they have read to the leader in
+ * the same way. The items lie in temporary files, range after range: for each range a header, the number of its items
+ * in each column, and then their hashes. Reading can begin at a *batch*, which is a number of consecutive ranges.
  *
  * If temp_file_limit has no room for more, nothing more is written, and the ranges that are missing are read from the
  * heap again.
  *
- * A tape is for builds only. Other summarizers work while rows are written, so they must read the heap after they have
- * written their placeholders.
+ * A tape is for builds only. VACUUM and the SQL functions make filters while rows are written. They mark a range as
+ * being summarized (a placeholder), and must read the heap after that.
  */
 #include "index/tape.h"
 

@@ -1,7 +1,7 @@
 /*
- * tape.h: the items of the ranges of level 0, kept in temporary files while an index is built. If one process builds
- * the index, it writes all of them into one file. If there are parallel workers, each process writes batches of
- * consecutive ranges, each batch into a file of its own (build_ranges.c).
+ * tape.h: a *tape* has the items of the ranges of level 0 (the shortest ranges of an index) in temporary files, while
+ * the index is built. If one process builds the index, it writes all of them into one file. If there are parallel
+ * workers, each process writes *batches* of consecutive ranges, each batch into a file of its own (build_ranges.c).
  */
 #ifndef STREAMBLOOM_PG_INDEX_TAPE_H
 #define STREAMBLOOM_PG_INDEX_TAPE_H

@@ -1,6 +1,6 @@
 /*
- * wal.h: sets the bits of items on filter pages, and logs that. An item has all its bits of a filter in one line of 64
- * bytes.
+ * wal.h: sets the bits of items on filter pages, or takes the lines of a page into use, and logs that. An item has all
+ * its bits of a filter in one line of 64 bytes.
  */
 #ifndef STREAMBLOOM_PG_INDEX_WAL_H
 #define STREAMBLOOM_PG_INDEX_WAL_H

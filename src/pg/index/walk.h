@@ -1,4 +1,7 @@
-/* walk.h: estimates for the planner, from some pages of an index. */
+/*
+ * walk.h: estimates for the planner, from some pages of an index. An index has up to four levels; level 0 cuts the heap
+ * into the shortest ranges of pages. A *group* is up to 125 consecutive ranges, whose filters share pages (layout.h).
+ */
 #ifndef STREAMBLOOM_PG_INDEX_WALK_H
 #define STREAMBLOOM_PG_INDEX_WALK_H
 

@@ -1,6 +1,7 @@
 /*
- * ibf.c: the functions that only the Importance-aware Bloom filter has: how values come in, how filters are made, and
- * how items are added. The other functions are in stable.c.
+ * ibf.c: functions of the ibf, the Importance-aware Bloom filter: how values come in, how filters are made, and how
+ * items are added to stored filters. sbf.c has those of the sbf, stable.c what both types share, stable_agg.c the
+ * aggregates, stable_window.c the window functions.
  */
 #include "stable/stable.h"
 
@@ -92,8 +93,8 @@ ibf_plan(const NullableDatum *fields, sb_stable *out)
 	if (parameters.scheme == SB_TWO_CLASS)
 	{
 		/*
-		 * The middle of the range. Halves are added, because the sum of the ends might be infinite. Without a range the
-		 * ends are NaN, and so is the middle.
+		 * The default threshold is the middle of the range. Halves are added, because the sum of the ends might be
+		 * infinite. Without a range the ends are NaN, and so is the threshold.
 		 */
 		parameters.low = threshold->isnull ? parameters.low / 2 + parameters.high / 2 :
 			finite_importance(threshold->value, "threshold", "Items of at least this importance are the important ones.");

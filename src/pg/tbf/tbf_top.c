@@ -34,7 +34,10 @@ text_of(const sb_kind *kind, const sb_top_item *item)
 	return CStringGetTextDatum(pg_any_to_server(copy, item->length, encoding));
 }
 
-/* A look-up in a tbf reads a whole block. That takes as long as reading this many slices of filters of other types. */
+/*
+ * A look-up in a tbf reads a whole block of counters. That takes as long as reading this many slices (pieces of a value
+ * that is stored out of line) for a look-up in a filter of another type.
+ */
 #define SLICES_OF_BLOCK 8
 
 /* tbf_top(tbf, k [, at]): item, hits_from, hits_to */

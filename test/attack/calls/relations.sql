@@ -1,5 +1,5 @@
--- relations.sql: makes one relation of each kind, for the functions that take one. The statements that calls.pl prints
--- refer to these relations; "psql -f" of this file makes them in a database that has the extension.
+-- relations.sql: makes relations of all kinds, for the functions that take one, and some types. The statements that
+-- calls.pl prints refer to them; "psql -f" of this file makes them in a database that has the extension.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 CREATE SCHEMA attack;

@@ -23,15 +23,15 @@ sub prepare
 {
 	OwnCluster::start();
 	# ignore_checksum_failure: else a server with checksums would notice every damage by these, and raise XX001.
-	# shared_buffers: a sequential scan of a table that is larger than a quarter of the buffers reads the file each
-	# time. No table here is as large as that.
+	# shared_buffers: if a table is larger than a quarter of the buffers, each sequential scan reads its file again.
+	# With 200 MB no table here is that large.
 	OwnCluster::restart(shared_buffers => '200MB', autovacuum => 'off', restart_after_crash => 'off', ignore_checksum_failure => 'on');
 }
 
-# ends(): how a command ends: 'ok' or its SQLSTATE. finds(): for each value, whether an index finds the rows that have
-# it. These are counted first, for all values at once and without any index: no index is on what OFFSET 0 returns. With
-# `together` one query looks up all values, which takes less time. If it fails, its SQLSTATE comes first, and every
-# third value is looked up by itself.
+# ends(): how a command ends: 'ok' or its SQLSTATE. finds(): for each value, whether an index finds all rows that have
+# it. First the rows of all values are counted in one query that uses no index: no index is on what OFFSET 0 returns.
+# Then, with `together`, one query looks up all values by the index, which takes less time. If this query fails, finds()
+# returns its SQLSTATE first, and looks up every third value by itself.
 my $functions = <<'SQL';
 CREATE FUNCTION ends(command text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,5 +1,6 @@
-# Readers.pm: the parties of NotOneRow.pm that read. In one REPEATABLE READ or SERIALIZABLE transaction each query is
-# answered with the indexes and without. A difference is a lost row.
+# Readers.pm: the parties (processes) of NotOneRow.pm that read. In one REPEATABLE READ or SERIALIZABLE transaction each
+# query is answered without the indexes, with them, and without them again. If the first and the last answer agree, and
+# the second one is different, a row is lost.
 package NotOneRow::Readers;
 
 use strict;
@@ -37,7 +38,8 @@ sub questions
 	foreach my $row (@rows[0 .. ($#rows < 8 ? $#rows : 8)])
 	{
 		my ($a, $b, $c) = @$row{'a', 'b', 'c'};
-		# A number that is not a 64-bit integer for the parser needs the operator between bigint and its type.
+		# Without the cast, a small number is an integer for the parser. Then the condition needs the operator between
+		# bigint and integer, which the bloom operator classes of BRIN do not have.
 		$a .= '::bigint' if $a ne '' && ($run->{method} eq 'brin' || rand() < 0.5);
 		my $kind = rand();
 		if ($a eq '') { push @questions, ['a IS NULL', "EXECUTE ${table}_null"]; }
@@ -89,7 +91,8 @@ SQL
 
 # --------------------------------------------------------------- comparing
 
-# If sequential scans are allowed too, the indexes decide only which partitions are read at all.
+# Returns the settings with which queries use the indexes. In some, sequential scans are allowed too; then the indexes
+# may decide only which partitions are read.
 sub index_on
 {
 	my ($run, $table) = @_;
