@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# common.sh: functions that scripts/demo, scripts/test and others share: messages, the working directory, the user of
-# the server. Sourced, never run. The caller needs `set -euo pipefail`.
+# common.sh: what scripts/demo, scripts/test and others share: messages, the folder of real data, the working directory,
+# the user of the server. Sourced, never run. The caller needs `set -euo pipefail`.
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 export LC_ALL=C.UTF-8

@@ -15,7 +15,7 @@ fake_version() {
 }
 
 # chooses EXPECTED VERSION...: of these versions ("15 server headers"), the scripts must choose the expected one and
-# install the expected packages.
+# install the expected packages. EXPECTED is "VERSION: PACKAGE...".
 chooses() (
 	expected=$1
 	shift

@@ -62,9 +62,10 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns '=', the number of rows and what the plan has, or what differs. If the query fails with the indexes and
--- without, only the SQLSTATEs must be the same. It may also fail only without the indexes, because with them it may not
--- evaluate the row that causes the error.
+-- Returns '=', the number of rows and, if `look` is true, what the plan has (i: a bf index, c: ChunkSkip, p: parallel
+-- workers). If answers differ, returns what differs. If the query fails with the indexes and without, only the
+-- SQLSTATEs must be the same. It may also fail only without the indexes, because with them it may not evaluate the row
+-- that causes the error.
 CREATE FUNCTION compare(number int, query text, plain_switches text, plain_query text, look bool, VARIADIC switches text[]) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	plain CONSTANT text := answer(plain_switches, plain_query);

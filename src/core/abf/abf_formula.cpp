@@ -1,8 +1,8 @@
 /*
  * abf_formula.cpp: the formulas of an abf, which sb_abf.h explains. They use doubles, because they only plan and
- * predict. Of their results only k (the slices that have an item), l (the generations of a window) and the number of
- * bits of a slice are stored. These are integers (the number of bits is a multiple of 64), so it hardly matters if two
- * C libraries give doubles that differ in the last digit.
+ * predict. Of their results only k (how many slices have a bit of an item), l (how many generations a window has) and
+ * the number of bits of a slice are stored. These are integers (the number of bits is a multiple of 64), so it hardly
+ * matters if two C libraries give doubles that differ in the last digit.
  */
 #include "streambloom.h"
 

@@ -1,6 +1,6 @@
 /*
- * sb_tbf_builder.h: a tbf while it is built. A builder is the state of tbf_agg and tbf_merge_agg; tbf_add, tbf_scale
- * and + compute their results with one, too. Part of streambloom.h.
+ * sb_tbf_builder.h: a tbf while it is built. A builder is the state of aggregates such as tbf_agg and tbf_merge_agg;
+ * functions such as tbf_add, tbf_scale and + compute their results with one, too. Part of streambloom.h.
  */
 #ifndef STREAMBLOOM_SB_TBF_BUILDER_H
 #define STREAMBLOOM_SB_TBF_BUILDER_H

@@ -121,8 +121,8 @@ static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stat
 }
 
 /*
- * Counts the widths of the counters of a packed block, in binary digits. Only the counters that are not 0 are unpacked;
- * the number of the others follows.
+ * Counts the widths of the counters of a packed block, in binary digits. Only the counters that are not 0 are unpacked.
+ * All other counters are 0.
  */
 static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {

@@ -12,7 +12,10 @@
 #include "storage/bufpage.h"
 #include "utils/snapshot.h"
 
-/* The row version at a normal line pointer of a page of the heap, or of a copy of the page. */
+/*
+ * Sets *tuple to the row version at a normal line pointer of a page of the heap, or of a copy of the page. The row's
+ * bytes are not copied.
+ */
 static inline void
 bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
 {
@@ -79,8 +82,8 @@ extern void bf_index_free_items(BfRangeItems *items);
 extern uint64 bf_index_items_if_full(const BfRangeItems *items, int column);
 
 /*
- * The first function sets the reader's counts of live rows and of rows to zero. The second adds numbers to them, such
- * as those of another reader.
+ * The first function sets the reader's counts of live rows of the table, and of rows of the index, to zero. The second
+ * one adds numbers to these counts, such as those of another reader.
  */
 extern void bf_index_forget_rows(BfHeapReader *reader);
 extern void bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows);
