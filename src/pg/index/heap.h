@@ -67,9 +67,10 @@ extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*
  * Reads the pages of a range up to the end of the heap (heap_blocks), and sets *items to the items of every row
- * version that some snapshot may see, heap-only versions too. But some deleted versions are left out: see leave_out()
- * in heap.c. The horizons of *items and of the reader say which snapshots may see the versions that were left out. The
- * memory of *items is allocated in the current context.
+ * version that some snapshot may see, heap-only versions too. Versions for which the predicate of the index is not true
+ * are left out, and so are some deleted versions: see leave_out() in heap.c. The horizons of *items and of the reader
+ * say which snapshots may see the deleted versions that were left out. The memory of *items is allocated in the current
+ * context.
  */
 extern void bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range,
 								BlockNumber heap_blocks, BfRangeItems *items);

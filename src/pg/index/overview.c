@@ -14,11 +14,11 @@
  * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have *begun*, that is, were
  * ever summarized or marked for it. The others are not summarized. Ranges mostly begin in their order, some at a time,
  * and then are summarized. If a summarizer was interrupted, those that began last are not. So the second page is the
- * first page of their group, which has the states of up to 125 ranges. The number is too large if a range of an
- * earlier group is not summarized: bf_desummarize_range() was called, or a range behind it was summarized alone
- * (bf_summarize_range(), `autosummarize`). The next VACUUM or bf_summarize() mends that. It may also be too large if
- * the meta page has no room for the whole directory of groups: if the last group is not found there, its states are
- * not read.
+ * first page of their group, which has the states of up to 125 ranges. The number of summarized ranges that is found in
+ * this way is too large if a range of an earlier group is not summarized: bf_desummarize_range() was called, or a range
+ * behind it was summarized alone (bf_summarize_range(), `autosummarize`). The next VACUUM or bf_summarize() mends that.
+ * The number may also be too large if the meta page has no room for the whole directory of groups: if the last group is
+ * not found there, its states are not read.
  */
 #include "base/compat.h"
 
