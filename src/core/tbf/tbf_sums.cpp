@@ -54,8 +54,9 @@ sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
 }
 
 /*
- * Planes of items that fall out are kept for later use. They are not cleared here: that takes long for a large set,
- * and this function must not be interrupted.
+ * If plane `wanted` is newer than the newest one, the oldest planes fall out for it. Planes of items that fall out are
+ * kept for later use. They are not cleared here: that takes long for a large set, and this function must not be
+ * interrupted.
  */
 void streambloom::sums_make_room(tbf_sums *sums, int64_t wanted)
 {

@@ -219,9 +219,9 @@ extern const FrequentValue *bf_index_most_frequent(const SampleColumn *column);
 /* ----------------------------------------------- keys inside values (sample_keys.c) */
 
 /*
- * Returns whether the operator class has keys inside values. If so, prepares the column for these keys; if that raises
- * an error, refuses the column (and returns true). If not, but there is a GIN operator class for trigrams of this
- * column, prepares the column for trigrams.
+ * If the operator class takes values apart into keys, prepares the column for these keys, and returns true. If that
+ * raises an error, refuses the column, and returns true. Otherwise returns false; then a column of type text or varchar
+ * is prepared for trigrams if their GIN operator class is installed.
  */
 extern bool bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oid opclass,
 									   MemoryContext context);

@@ -24,8 +24,8 @@ extern void chunk_require_summaries(Oid relation);
 /*
  * Asks the summary table `relation` which chunks cannot hold an item in the column `column_name`, and sets *out.
  * `collation` is the one under which the item is compared. With `any`, the item is an array, and the table is asked
- * about its elements. `summary_column` names the column of filters; if it is NULL, this is the column of type bf that
- * is called like `column_name` or its plural. `schema` is the extension's. Raises an error if `relation` is not a
+ * about its elements. `summary_column` names the column of filters. If it is NULL, the column of type bf is taken whose
+ * name is `column_name`, or `column_name` with an s. `schema` is the extension's. Raises an error if `relation` is no
  * summary table with one such column, or if the collation is nondeterministic.
  */
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,

@@ -100,7 +100,10 @@ extern void bf_index_read_rows(BfHeapReader *reader, BlockNumber first, BlockNum
 extern BfHorizons bf_index_reader_horizons(const BfHeapReader *reader);
 extern void bf_index_forget_horizons(BfHeapReader *reader);
 
-/* Raises the reader's horizons to these, such as those of another reader whose rows count as this reader's. */
+/*
+ * Raises the reader's horizons to the given ones, if these are greater. They may come from another reader whose rows
+ * count as rows of this one.
+ */
 extern void bf_index_raise_horizons(BfHeapReader *reader, BfHorizons horizons);
 
 /*
