@@ -3,7 +3,8 @@
  * the slots are sorted by hash, except for hashes that stand close together. The high bits of a hash also choose the
  * line or block of a filter. So moving hashes from a set to a filter, or to a larger set, reads and writes memory in
  * ascending order. (If somebody has chosen items so that they collide, the slots follow from the hash and from the
- * secret, two random numbers.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end.
+ * secret, two random numbers.) An empty slot is 0; the hash 0 itself is kept in the extra slot at the end. Beside each
+ * hash a set can have some words of its caller, for example a sum.
  */
 #include "base/bits.hpp"
 #include "base/hash_set.hpp"

@@ -1,6 +1,9 @@
 /*
  * sb_tbf_builder.h: a tbf while it is built. A builder is the state of aggregates such as tbf_agg and tbf_merge_agg;
  * functions such as tbf_add, tbf_scale and + compute their results with one, too. Part of streambloom.h.
+ *
+ * A tbf counts hits: a hit is an item with a time and a weight. It has cells, which are counters that items share; or
+ * it is *exact*, and has each item with its own count (sb_tbf.h).
  */
 #ifndef STREAMBLOOM_SB_TBF_BUILDER_H
 #define STREAMBLOOM_SB_TBF_BUILDER_H

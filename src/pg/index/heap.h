@@ -1,6 +1,7 @@
 /*
- * heap.h: reads the heap: which row versions belong in the index, and their items. Some deleted versions are left out.
- * The *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h).
+ * heap.h: reads the heap: which row versions belong in the index, and their items (values, or keys inside values). A
+ * *range* is consecutive pages of the heap whose items share filters. Some deleted versions are left out. The
+ * *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h).
  */
 #ifndef STREAMBLOOM_PG_INDEX_HEAP_H
 #define STREAMBLOOM_PG_INDEX_HEAP_H

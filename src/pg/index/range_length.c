@@ -9,8 +9,9 @@
 #include "index/sizes.h"
 
 /*
- * Returns how large ranges of `pages` pages are in their largest column: 1 means as many lines as a range should
- * have. The result is estimated from up to `samples` ranges that are spread evenly over the table.
+ * Returns how large the filters of ranges of `pages` pages would be in their largest column: 1 means as many lines of
+ * 64 bytes as a range should have. The result is estimated from up to `samples` ranges that are spread evenly over the
+ * table.
  */
 static double
 size_of_ranges(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages, uint32 samples)

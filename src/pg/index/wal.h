@@ -1,6 +1,7 @@
 /*
  * wal.h: sets the bits of items on filter pages, or takes the lines of a page into use, and logs that. An item has all
- * its bits of a filter in one line of 64 bytes.
+ * its bits of a filter in one line of 64 bytes. A filter page has lines for each range of a *group*: up to 125
+ * consecutive ranges of heap pages.
  */
 #ifndef STREAMBLOOM_PG_INDEX_WAL_H
 #define STREAMBLOOM_PG_INDEX_WAL_H
@@ -36,7 +37,7 @@ typedef struct BfPageBits
  * `range` is the range's number in its group. Bits that the pages have already stay set, and are added to
  * pages[].lines, so that afterwards these are copies of the lines on the pages. Takes some memory in the current
  * context. REQUIRES: the buffers are locked exclusively, and were checked; on each of the pages the range is
- * summarized or a placeholder.
+ * summarized or a placeholder (it is being summarized).
  */
 extern void bf_index_set_bits(Relation index, const BfPageBits *pages, int count, uint32 range);
 

@@ -1,6 +1,6 @@
 # Readers.pm: the parties (processes) of NotOneRow.pm that read. In one REPEATABLE READ or SERIALIZABLE transaction each
 # query is answered without the indexes, with them, and without them again. If the first and the last answer agree, and
-# the second one is different, a row is lost.
+# the second one is different, a lost row is reported.
 package NotOneRow::Readers;
 
 use strict;
