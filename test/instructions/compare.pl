@@ -1,15 +1,15 @@
 #!/usr/bin/env perl
 # compare.pl: counts the instructions of operations, and compares them with their bounds. Called by the suite
-# `instructions` of scripts/test, which reads its output. A line that begins with ok or FAIL is about an operation, or
-# about a variant of the kernels that has failed. A line with skip is about a variant that cannot run here; its
-# operations have no lines then. Other lines explain the last one.
+# `instructions` of scripts/test, which reads its output. A line that begins with ok, FAIL or skip is about an
+# operation, or about a variant of the kernels that has failed or cannot run here; the operations of such a variant have
+# no lines. Other lines explain the last one.
 #
 #   compare.pl PROGRAM BOUNDS FOLDER base|measured|other
 #
-# PROGRAM is what operations*.cpp are compiled to; BOUNDS is bounds.txt; FOLDER is for what callgrind writes. "base": the
-# first column of the file is of this compiler. Then an operation also fails if it takes less than three quarters of its
-# number: its line has to be written anew. "other": nobody has counted with this compiler. Then an operation above its
-# bound is skipped, and does not fail.
+# PROGRAM is what operations*.cpp are compiled to; BOUNDS is bounds.txt; FOLDER is for what callgrind writes. With
+# "base", the first column of the file is of this compiler. Then an operation also fails if it takes less than three
+# quarters of its number: its line has to be written anew. With "other", nobody has counted with this compiler. Then an
+# operation above its bound is skipped, and does not fail.
 use strict;
 use warnings;
 

@@ -1,6 +1,6 @@
 /*
- * sbf.c: the functions that only the Stable Bloom filter has: how values come in, how filters are made, and how items
- * are added. The other functions are in stable.c.
+ * sbf.c: functions of the sbf, the Stable Bloom filter: how values come in, how filters are made, and how items are
+ * added to stored filters. ibf.c has those of the ibf, stable.c what both types share.
  */
 #include "stable/stable.h"
 
