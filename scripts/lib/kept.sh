@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# kept.sh: runs one test of scripts/test in a build that is kept for the next run. Sourced after common.sh and
-# packages.sh.
+# kept.sh: runs one test of scripts/test in a build that is kept for the next run, and removes such builds. Sourced
+# after common.sh and packages.sh.
 #
 # $repository, $server_user and die come from common.sh, $PG_CONFIG from packages.sh.
 # shellcheck disable=SC2154
@@ -90,8 +90,8 @@ remove_what_is_gone() {
 	(cd "$work/src" && xargs -d '\n' rm -f streambloom.so streambloom--*.sql <<<"$gone")
 }
 
-# forget_kept_work: removes all kept folders of this user, of all repositories and versions, and the folders of runs that
-# were killed. Stops servers that run in them. Folders that are in use stay.
+# forget_kept_work: removes all kept folders of this user, of all repositories and versions, and the folders of runs
+# that were killed. Stops servers that run in them. Folders that are in use stay.
 forget_kept_work() {
 	local parent server
 	parent=$(dirname "$(kept_folder '')")

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # test-site.sh: the suite "site" of scripts/test. Builds the documentation's site, and looks at it with headless
-# Chromium. Sourced by scripts/test, whose functions it calls.
+# Chromium. Also has a check of the suite "checks". Sourced by scripts/test, whose functions it calls.
 # shellcheck disable=SC2154,SC2317
 
 want_browser() {

@@ -59,9 +59,9 @@ EXCEPTION
 	WHEN OTHERS THEN RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns two numbers: how many pages JoinSkip skips, or -1 if the plan has no such node; and how many partitions
--- PartitionScan skips because of keys of a join, or -1 if it takes no keys. If EXPLAIN ANALYZE fails, the first is -3
--- for an error of class XX, else -1.
+-- Returns two numbers: how many pages JoinSkip skips, or -1 if the plan has no such node; and how many partitions are
+-- skipped by PartitionScans that take keys of a join, or -1 if there are none. If EXPLAIN ANALYZE fails, the first is
+-- -3 for an error of class XX, else -1, and the second is -1.
 CREATE FUNCTION skipped(statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -85,8 +85,8 @@ EXCEPTION
 	WHEN OTHERS THEN RETURN CASE WHEN SQLSTATE LIKE 'XX%' THEN '-3 -1' ELSE '-1 -1' END;
 END
 $$;
--- Returns "=", the number of rows and the two numbers of skipped() (-2 and -1 if both statements fail), or what differs.
--- plain_statement is the same as statement; if statement executes a prepared one, it is the query of that.
+-- Returns `number`, then "=", the count of rows and the two numbers of skipped() (-2 and -1 if both statements fail),
+-- or what differs. plain_statement is the same as `statement`, or its query if `statement` executes a prepared one.
 CREATE FUNCTION compare(number int, statement text, plain_statement text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine CONSTANT text := answer(statement, 'on');
@@ -116,8 +116,8 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Does what compare() does, for two cursors that are opened before a change and read after it. If they cannot be opened, or
--- the change fails, only an error of class XX is a difference.
+-- Does what compare() does, for two cursors that are opened before a change and read after it. If they cannot be
+-- opened, or the change fails, only an error of class XX is a difference.
 CREATE FUNCTION compare_cursors(number int, query text, change text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mine refcursor;

@@ -1,7 +1,7 @@
 /*
  * fuzz_tbf.cpp: takes any bytes as a stored tbf. Either they are refused, or every reader works on them. The values
- * that the core makes of them (decayed, merged, added to) must be accepted by the core itself, and must not count
- * less.
+ * that the core makes of them (decayed, merged, added to, without a hit, in the other layout) must be accepted by the
+ * core itself. They must not count less, except for a hit that was removed.
  *
  * Input: a hash, two times, a weight, a number that makes choices, then the value.
  */
@@ -75,8 +75,8 @@ static void check_readable(const Filter &filter)
 }
 
 /*
- * Returns the filter that a function of the core makes of `filter`: status = make(to, in_front, &tbf, &value). It is
- * `filter` itself if the function had nothing to do, and NULL if the status is not SB_OK.
+ * Returns the filter that a function of the core makes of `filter`: status = make(memory, in_front, &tbf, &value). If
+ * the function had nothing to do, the result has the cells of `filter`. NULL: the status is not SB_OK.
  */
 template <typename Make>
 static std::unique_ptr<Filter> made(const Filter &filter, sb_status *status, Make make)
@@ -411,8 +411,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		parameters->flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
 
 	/*
-	 * sums of three things: the filter, the decayed filter and a hit. One builder adds them in one order, two
-	 * builders in another, and are united
+	 * Sums of three things: the filter, the decayed filter and a hit. One builder adds all three. Two other builders
+	 * share them, in another order, and are united.
 	 */
 	sb_tbf like = tbf;
 	if (!is_exact(&tbf) && sb_tbf_cells(&tbf) <= 4096)

@@ -5,6 +5,9 @@
 # compared with the exact answer of SQL. A made-up log is always used. If the test data has the log of a blog, this is
 # used too: a third of the lines of twelve days, or all lines if STREAMBLOOM_SECONDS is more than 60.
 #
+# Smaller tests: the jobs of docs/operations.md have the statements of docs/tbf.md; more than 65,536 items; hits with
+# times in the future; tables without hits.
+#
 # The clock follows the log: there is a function now() in a schema that is searched before pg_catalog. cron.schedule()
 # is a function of this test, too; it only notes jobs.
 use strict;
@@ -36,7 +39,8 @@ CREATE TABLE access_log (at timestamptz NOT NULL, url text NOT NULL);
 CREATE INDEX ON access_log (at);
 CREATE TABLE new_hits (at timestamptz NOT NULL, url text NOT NULL);
 
--- The recipe "one table" of docs/tbf.md has a table `hourly` of its own, which is in the schema one_table.
+-- Sets search_path for a recipe. The recipe "one table" of docs/tbf.md has a table `hourly` of its own, which is in the
+-- schema one_table.
 CREATE PROCEDURE replay.search(recipe text) LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('search_path', 'replay, pg_catalog, ' || CASE recipe WHEN 'one_table' THEN 'one_table, public' ELSE 'public' END, false);
@@ -119,8 +123,8 @@ BEGIN
 	EXECUTE (SELECT command FROM cron.job j WHERE j.name = job);
 	CALL replay.search('');
 END $$;
--- After each run, compares the hits of each URL in a table, or in tables that are read together, with those in the
--- log: how many are missing or too many. Only some runs are followed by queries over the whole log.
+-- Compares the hits of each URL in a table, or in tables that are read together, with those in the log, and notes how
+-- many are missing or too many. It compares the last 12 hours, and if at_all is true the whole log, too.
 CREATE TABLE replay.step (at timestamptz, source text, hits bigint, wrong bigint);
 CREATE PROCEDURE replay.look(at_all boolean) LANGUAGE plpgsql AS $$
 DECLARE
@@ -139,7 +143,8 @@ BEGIN
 	END LOOP;
 END $$;
 -- Replays the whole log. Each batch has the rows that were written since the batch before. There is one batch each
--- hour, at a changing minute.
+-- hour, at a changing minute. All questions are asked after one batch in `every`, and replay.look() looks at the whole
+-- log after one batch in `look`.
 CREATE PROCEDURE replay.all(every int, look int) LANGUAGE plpgsql AS $$
 DECLARE
 	batch int := 0;
@@ -172,7 +177,7 @@ BEGIN
 			IF batch % 5 = 0 THEN
 				CALL replay.run('old hours');
 			END IF;
-			-- in the next day at another hour, so that in time every hour of the day is looked at
+			-- the whole log is looked at in another hour each day, so that in time every hour of the day has its turn
 			CALL replay.look((batch + batch / 24) % look = 0);
 		END LOOP;
 		IF batch % every = 0 THEN

@@ -1,5 +1,5 @@
 # A hot standby answers with the indexes while the primary writes and summarizes. The primary finds rows dead and leaves
-# them out of its summaries. A snapshot on the standby that is older than that still finds every row that it sees.
+# them out of its summaries. A snapshot that the standby has taken before still finds every row that it sees.
 use strict;
 use warnings;
 
@@ -70,8 +70,8 @@ subtest 'a snapshot that is older than what the primary has left out' => sub {
 	$old->sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
 	my $cursor = PsqlSession->new($db->name, port => $port);
 	$cursor->sql("BEGIN; $indexed DECLARE c CURSOR FOR SELECT id FROM old WHERE a = 1500");
-	# Rows that are deleted, that change but for the indexed value, and whose indexed value changes. All are found by
-	# the primary key, so that no other pages are read.
+	# Some rows are deleted, one changes in a column that is not indexed, and some change in the indexed column. All are
+	# found by the primary key, so that no other pages are read.
 	$db->sql("SET enable_seqscan = off; DELETE FROM old WHERE id IN (150, 151, 1999); UPDATE old SET n = 1 WHERE id = 200; " .
 		'UPDATE old SET a = a + 1 WHERE id IN (1, 2, 2000)');
 	is($db->sql("SELECT count(bf_desummarize_range('old_a', b)) FROM generate_series(0, 200) b"), 201, 'the primary forgets');
@@ -235,7 +235,8 @@ sub exports_whole_snapshots
 	return standby_sql('SELECT count(*) FROM deleted') == 0;
 }
 
-# Now the readers are on the standby, all others on the primary. The replay waits for readers that are in its way.
+# NotOneRow runs many sessions at once. Here its readers are on the standby, and all its other sessions on the primary.
+# The replay waits for readers that are in its way.
 subtest 'at random' => sub {
 	my $exports = exports_whole_snapshots();
 	diag('this PostgreSQL exports snapshots from a standby without the transactions that run: left out') if !$exports;

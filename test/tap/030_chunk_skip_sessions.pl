@@ -1,6 +1,6 @@
 # Several sessions at once and the node ChunkSkip: rows that change while another session waits for them (EvalPlanQual);
 # SERIALIZABLE transactions that conflict over partitions which nobody reads; snapshots that are older than a row;
-# partitions that come and go while a plan is kept.
+# partitions that come and go while a plan is kept; an access method bf of another extension.
 use strict;
 use warnings;
 
@@ -49,7 +49,7 @@ SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND
 SQL
 }
 
-# What the second session answers after it has waited for a change of the first one; with the node and without.
+# Tests what the second session answers after it has waited for a change of the first one, with the node and without.
 sub compare
 {
 	my ($name, $change, $question, $expected, $has_node) = @_;
@@ -147,7 +147,7 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 }
 
 # An access method of another extension may be called bf too. The library, loaded where streambloom is not installed,
-# does not take its indexes for its own.
+# does not take the indexes of that access method for its own.
 {
 	my $other = StreambloomTap->new('030_other', bare => 1);
 	$other->sql(<<'SQL');

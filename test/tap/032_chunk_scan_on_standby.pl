@@ -1,5 +1,6 @@
 # chunk_scan on a hot standby returns the rows of its snapshot, or fails with 40001 if the primary has truncated or
-# detached a partition since. Unlogged tables are refused as by a plain SELECT, even if summaries say no.
+# detached a partition since. Unlogged tables are refused as by a plain SELECT, even if no row matches by a bf index or
+# by the filters of a table of summaries.
 use strict;
 use warnings;
 

@@ -1,5 +1,5 @@
 # HypoPG beside the library: EXPLAIN of a query over partitions, some of which have a hypothetical index. Such an index
-# has an OID, but is in no catalogue.
+# has an OID, but is in no catalogue. Executions do not see it. HypoPG refuses a hypothetical bf index.
 use strict;
 use warnings;
 

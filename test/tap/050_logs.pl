@@ -16,8 +16,8 @@ my $root = abs_path("$FindBin::Bin/../..");
 my %recipe = StreambloomTap::recipes('docs/logs.md');
 my $browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0';
 
-# The hits of each sample. A format may lack the last two columns, the referrer and the agent. If a HEAD has sent no
-# bytes, their number is "-", 0 or empty.
+# The hits of each sample. A format may lack the last two columns, the referrer and the agent, or the referrer alone. If
+# a HEAD has sent no bytes, their number is "-", 0 or empty in the sample.
 my @hits = (
 	['2026-03-01 10:00:00+00', '192.0.2.7', 'GET', '/index.html', 200, 5120, '', $browser],
 	['2026-03-01 10:00:01+00', '198.51.100.23', 'GET', '/search?q=bloom+filter&n=10', 200, 812, 'https://www.example.com/', 'curl/7.88.1'],

@@ -48,8 +48,9 @@ struct Builders
 };
 
 /*
- * Makes calls of most functions of builders, with this many items. Each call is made through `call`, which may repeat
- * it. If `call` returns false, the history ends.
+ * Makes calls of most functions of builders, with `items` items. `told` is the number of items that the builders are
+ * planned for; 0: they size themselves. Each call is made through `call`, which may repeat it. If `call` returns false,
+ * so does this function, at once. Otherwise *value becomes the stored filter.
  */
 bool history(const Memory &memory, uint64_t told, size_t items, const Call &call, Bytes *value)
 {
@@ -96,8 +97,9 @@ Bytes value_of_history(uint64_t told, size_t items)
 } // namespace
 
 /*
- * The memory ends at each allocation in turn (with very many items at each seventh). In one run no memory comes back;
- * in the other one there is memory again, and the failed call is repeated.
+ * The memory ends at each allocation in turn (with very many items at each seventh). There are two runs for each of
+ * these allocations. The first ends with the failed call. In the second there is memory again, and the failed call is
+ * repeated.
  */
 TEST(BfBuilder, NothingIsLostAndNothingLeaksWhereMemoryEnds)
 {

@@ -1,6 +1,6 @@
 /*
  * formula_test.cpp: the formulas, compared with numbers from the slides of Leskovec, Rajaraman and Ullman, with a
- * simulation, and with a second exact calculation.
+ * simulation, and with an exact calculation by a Markov chain; their values at the limits; what they refuse.
  */
 #include "support.h"
 

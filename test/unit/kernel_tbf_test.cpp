@@ -190,7 +190,10 @@ TEST(Kernel, StoresAndMergesSums)
 
 /* ---------------------------------------------------------------------- decay */
 
-/* A flat filter whose counters have up to `bits` bits: small ones, full ones, those next to a power of 2, and zeros. */
+/*
+ * A flat filter whose counters have up to `bits` bits: random ones, small ones, those next to a power of 2, zeros, and
+ * one with all bits set.
+ */
 static Tbf filter_of_width(uint64_t seed, int bits)
 {
 	Random random(seed);

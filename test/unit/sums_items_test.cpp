@@ -1,6 +1,7 @@
 /*
- * sums_items_test.cpp: sums of items are stored as the same bytes as sums of cells of the same hits. Planes that are
- * sent arrive unchanged. tbf_sums.hpp explains planes.
+ * sums_items_test.cpp: sums of items are stored as the same bytes as sums of cells of the same hits, or are refused if
+ * they do not fit. With minimum increase, cells get the largest sum. Planes that are sent arrive unchanged.
+ * tbf_sums.hpp explains planes.
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
@@ -13,8 +14,8 @@ using namespace test;
 namespace {
 
 /*
- * A builder whose sums are sums of items. Unless `secret` is 0, its set of items has a secret from the beginning. In
- * other builders only a set gets one in which many hashes collide (sb_hash_set.h).
+ * A builder whose sums are sums of items. Unless `secret` is 0, its set of items has a secret from the beginning. The
+ * set of another builder gets a secret only when many hashes collide in it (sb_hash_set.h).
  */
 class Items : public Builder
 {

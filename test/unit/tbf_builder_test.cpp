@@ -1,6 +1,6 @@
 /*
  * tbf_builder_test.cpp: sb_tbf_builder as a whole. Whatever the form of its sums, and however these were split, sent
- * and united, the stored bytes are the same.
+ * and united, the stored bytes are the same. Also: what is refused, the list of hot items, recurring minimum.
  */
 #include "tbf_builder_support.h"
 
@@ -175,8 +175,8 @@ TEST(TbfBuilder, AListTravelsWithFiltersThatHaveCells)
 }
 
 /*
- * Whatever a builder holds can be sent, although the receiver checks it. This holds however far apart the times of
- * its filters are.
+ * A builder with merged filters can be sent, however far apart the times of the filters are: it passes the checks of
+ * the receiver.
  */
 TEST(TbfBuilder, MergedFiltersTravelHoweverFarApartTheyAre)
 {
@@ -301,8 +301,9 @@ TEST(TbfBuilder, MinimumIncreaseOfItemsHasNoOrder)
 }
 
 /*
- * What a hit raises depends on the words of all planes. So hits that are pending are added before a newer hit makes the
- * oldest plane fall out: the sums are those of a builder in which no hit stays pending.
+ * With minimum increase, what a hit raises depends on the sums in all planes (tbf_sums.hpp). So hits that are pending
+ * are added before a newer hit makes the oldest plane fall out: the sums are those of a builder in which no hit stays
+ * pending.
  */
 TEST(TbfBuilder, MinimumIncreaseAddsPendingHitsBeforeAPlaneFallsOut)
 {
@@ -313,7 +314,10 @@ TEST(TbfBuilder, MinimumIncreaseAddsPendingHitsBeforeAPlaneFallsOut)
 	Owned pending = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
 	Owned settled = begun(memory, plan, SB_TBF_SUMS_OF_CELLS);
 
-	/* an hour after the plane begins: a seventh of an hour is rounded down, so epochs begin a little early */
+	/*
+	 * The hits are an hour after the plane begins: an epoch is a seventh of an hour, rounded down, so epochs begin a
+	 * little early.
+	 */
 	auto add_hits = [&](int count, int64_t plane, double weight) {
 		for (int i = 0; i < count; i++)
 		{
@@ -607,7 +611,7 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 
 /* -------------------------------------------------------------- recurring minimum */
 
-/* Computes the table of recurring minimum in a few plain lines, from its rule (tbf_recurring.cpp) alone. */
+/* The table of recurring minimum is the one that a few plain lines compute from its rule (tbf_recurring.cpp). */
 TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 {
 	Random random(8);

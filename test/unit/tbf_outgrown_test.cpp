@@ -1,7 +1,7 @@
 /*
  * tbf_outgrown_test.cpp: builders that size themselves and have outgrown their set of items. Such a builder no longer
- * has a sum for each item, but one for each cell of the largest filter. The tests unite such builders with builders of
- * every form. The limits are made small here.
+ * has a sum for each item, but one for each cell of the largest filter that it can become. The tests unite such
+ * builders with builders of every form, and add stored filters to them. The limits are made small here.
  */
 #include "tbf_builder_support.h"
 
@@ -218,8 +218,8 @@ TEST(TbfOutgrown, PlanesMoveWhilePendingHitsAreAdded)
 }
 
 /*
- * Filters with cells, of any size, and with a planned number of items or without, are added before and after the
- * items outgrow their set, here and in another builder.
+ * Filters with cells are added before and after the items outgrow their set, here and in another builder. The filters
+ * have fewer or more blocks than the builder gets, and a planned number of items or none.
  */
 TEST(TbfOutgrown, KeepsFiltersWithCells)
 {

@@ -1,7 +1,7 @@
 /*
- * tbf_recurring_test.cpp: the core's part of recurring minimum: when a minimum recurs, and which tables are valid. The
- * minimum of an item, its smallest counter, recurs if two or more of its cells have it. The table has items whose
- * minimum does not recur.
+ * tbf_recurring_test.cpp: the core's part of recurring minimum: when a minimum recurs, looking hashes up in a set,
+ * which tables are valid, and that filters with a table are not merged. The minimum of an item, its smallest counter,
+ * recurs if two or more of its cells have it. The table has items whose minimum does not recur.
  */
 #include "tbf_support.h"
 

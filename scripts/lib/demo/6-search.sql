@@ -43,8 +43,8 @@ DROP INDEX log_line_bf;
 	CREATE EXTENSION IF NOT EXISTS pg_trgm;
 	SELECT clock_timestamp() AS start \gset
 	CREATE INDEX log_line_gin ON log_line USING gin (line gin_trgm_ops);
-	-- The planner estimates by the pattern of LIKE alone, and might read the whole table. What the index reads is
-	-- compared.
+	-- The planner estimates by the pattern of LIKE alone, and might read the whole table. But the pages that the index
+	-- reads are to be compared.
 	SET enable_seqscan = off;
 	INSERT INTO demo.searched SELECT 3, 'USING gin (line gin_trgm_ops)', extract(epoch FROM clock_timestamp() - :'start'), pg_relation_size('log_line_gin'), c.pages, a.pages, a.ms
 		FROM demo.cost(:'word_query') c, demo.cost(:'address_query') a;

@@ -40,9 +40,10 @@ inline int place_of(const sb_abf &abf, int64_t slice)
 }
 
 /*
- * bit_of() returns which bit an item has in the slice at a place, counted within the block. `word` is what word_of()
- * returns for this place: 64 mixed bits of the hash, which four places share. Each place uses 16 of these bits, the
- * first place the lowest ones. So the item's bits in different slices are independent of each other and of the block.
+ * bit_of() returns which bit an item has in the slice at a place, counted within the part of the slice that the item's
+ * block has. `word` is what word_of() returns for this place: 64 mixed bits of the hash, which four places share. Each
+ * place uses 16 of these bits, the first place the lowest ones. So the item's bits in different slices are independent
+ * of each other and of the block.
  */
 inline uint64_t word_of(uint64_t hash, int place)
 {

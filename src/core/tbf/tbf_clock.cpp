@@ -97,8 +97,9 @@ sb_status sb_tbf_hit(const sb_moment *moment, double weight, uint64_t *out) noex
 	int shift = 62 - SB_TBF_HIT_BITS - exponent;
 
 	/*
-	 * A builder adds the value to a word of a plane, shifted by the place of the hit's half-life in the plane (0 to 15,
-	 * see tbf_sums.cpp). A value below 2^46 stays below SB_TBF_MAX_CELL then.
+	 * A builder splits each sum over planes of 16 half-lives (tbf_sums.cpp). It adds the value to the part in the hit's
+	 * plane, shifted by the place of the hit's half-life in that plane (0 to 15). A value below 2^46 stays below
+	 * SB_TBF_MAX_CELL then.
 	 */
 	constexpr int most_bits = 62 - SB_TBF_PLANE;
 	if (shift < 0)

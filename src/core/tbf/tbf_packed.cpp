@@ -1,6 +1,7 @@
 /*
- * tbf_packed.cpp: makes packed blocks (tbf_packed.hpp): gathers counters, chooses levels, packs, and decays gathered
- * blocks. tbf_packed_read.cpp reads packed blocks. The head of tbf_cells.cpp explains codes, levels and the bitmap.
+ * tbf_packed.cpp: makes packed blocks (tbf_packed.hpp): gathers counters, counts the widths of numbers, chooses levels,
+ * packs, and decays gathered blocks. tbf_packed_read.cpp reads packed blocks. The head of tbf_cells.cpp explains codes,
+ * levels and the bitmap.
  */
 #include "tbf/tbf_packed.hpp"
 #include "base/simd.hpp"

@@ -1,6 +1,6 @@
 /*
- * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter. A sum is split over planes of 16
- * half-lives each. The base of the filter is the half-life for which its counters are written down.
+ * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter, and chooses its header. A sum is split
+ * over planes of 16 half-lives each. The base of the filter is the half-life for which its counters are written down.
  *
  * The sums are read a block at a time. Sums of cells are read as they are. For sums of items, the cells of each block
  * are added up from the slots of the set, or the parts of runs (tbf_runs.hpp), that have the block's items. So the
@@ -268,8 +268,8 @@ static int planes_between(int64_t base, int64_t newest)
 }
 
 /*
- * Adds up the totals of all planes, as aligned() adds up words. Returns false if the sum would not fit a header at any
- * base.
+ * Adds up the totals of all planes, as aligned() in tbf_sums.hpp adds up words. Returns false if the sum would not fit
+ * a header at any base.
  */
 static bool aligned(const sb_u128 *totals, u128 *out)
 {
@@ -368,12 +368,12 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 }
 
 /*
- * Chooses the base, and sets totals and cell_bits. The unit is already set in `out`.
+ * Chooses the base, and sets base, times, totals and cell_bits in `out`, where the unit is already set.
  *  - If only hits were added, the base is the half-life of the newest hit.
- *  - If filters were merged, the base is the lowest one at which the total fits and no counter is too large to be split
- *    easily (see below). The search begins at the oldest base of these filters, where no counter has to be rounded
- *    (unless weights or exact filters made fractions of units). But it begins at most SB_TBF_MAX_SPREAD half-lives
- *    before the newest half-life.
+ *  - If filters were merged, the base is the lowest one at which total and slack fit and no counter is too large to be
+ *    split easily (see below). The search begins at the oldest base of these filters, where no counter has to be
+ *    rounded (unless weights or exact filters made fractions of units). But it begins at most SB_TBF_MAX_SPREAD
+ *    half-lives before the newest half-life. It ends at that one, where a counter need not be easy to split.
  */
 static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 {
@@ -408,8 +408,8 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 }
 
 /*
- * Chooses all that the header says except the size: base, unit, totals, and the width of flat cells. If the layout is
- * extensible and only hits were added, the largest counter is not needed for that: packing finds it.
+ * Chooses what the header says of the counters: base, unit, times, totals, and the width of flat cells. The largest
+ * counter has to be known for this, unless the layout is extensible and only hits were added: then packing finds it.
  */
 static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
 {

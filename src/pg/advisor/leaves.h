@@ -22,9 +22,9 @@ typedef struct Leaf
 } Leaf;
 
 /*
- * A sampled partition also stands for partitions that are not sampled. Figures that grow with the rows of a partition
- * are multiplied by `pages`. Figures that are the same in a small partition and in a large one are multiplied by
- * `partitions`.
+ * A sampled partition may also stand for partitions that are not sampled. Figures that grow with the rows of a
+ * partition are multiplied by `pages`. Figures that are the same in a small partition and in a large one are multiplied
+ * by `partitions`.
  */
 typedef struct Weight
 {

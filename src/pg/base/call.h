@@ -1,11 +1,13 @@
 /*
- * call.h: two rules that every call of an SQL function keeps, however large its filters are.
+ * call.h: two rules that every call of an SQL function keeps, however large its filters are; arguments; rows of
+ * set-returning functions.
  *
  * - It reacts to a cancel within half a second. Loops over items call CHECK_FOR_INTERRUPTS(). Loops over bytes use the
  *   ..._in_pieces() functions. The core looks for interrupts by itself (sb_set_stop()), and the statuses that it
  *   returns go through must_finish().
- * - When it returns, all memory except its result is free again. A function that needs memory beside its result is
- *   defined with SB_FUNCTION_IN_OWN_MEMORY(). If its result is passed by reference, it allocates the result in
+ * - When it returns, the memory that it took is free again, except the result, the state of an aggregate, and what
+ *   later calls of the same query use (ItemHasher in fn_extra, slices.h). A function that may need much memory beside
+ *   these is defined with SB_FUNCTION_IN_OWN_MEMORY(). If its result is passed by reference, it allocates the result in
  *   result_memory().
  */
 #ifndef STREAMBLOOM_PG_CALL_H

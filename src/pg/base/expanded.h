@@ -1,8 +1,9 @@
 /*
  * expanded.h: filters as expanded objects (PostgreSQL's expandeddatum.h). They serve three purposes.
  *
- * If the state of bf_agg() already has the lines of a large result, it lends them: the result is a read-only expanded
- * object that points to the lines. They are copied once if the result is stored, and not at all if it is only read.
+ * If the state of bf_agg() already has the lines (the bits) of a large result, it lends them: the result is a read-only
+ * expanded object that points to the lines. They are copied once if the result is stored, and not at all if it is only
+ * read.
  *
  * A PL/pgSQL loop that adds to a variable changes the filter in place. PostgreSQL supports this from version 18 on
  * (SupportRequestModifyInPlace). The variable then holds a read/write expanded object, and a function that adds is

@@ -37,7 +37,7 @@ typedef struct ChunkCacheKey
 } ChunkCacheKey;
 
 /*
- * Returns what is remembered for this question (nothing at first), and sets *number to the number that the cache
+ * Returns what is remembered for the question *key (nothing at first), and sets *number to the number that the cache
  * gives the snapshot. The result is valid until the transaction ends. Returns NULL if the cache must not be used. It
  * must not be used in a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, or for one that does
  * not see all that the cache's earlier snapshots saw. REQUIRES: the bytes of *key between its fields are zero.

@@ -18,7 +18,10 @@
 
 #include "chunks/chunk_snapshot.h"
 
-/* Raises an error if the parent's columns were changed after the query was planned and before the parent was locked. */
+/*
+ * Raises an error if the number or the types of the parent's columns were changed after the query was planned and
+ * before the parent was locked.
+ */
 static void
 require_expected_columns(Relation parent, TupleDesc expected)
 {

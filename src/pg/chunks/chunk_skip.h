@@ -154,11 +154,11 @@ extern PlannedStmt *chunk_skip_statement_for_portal(PlannedStmt *statement);
 extern bool chunk_skip_is_of_named_portal(const PlannedStmt *statement);
 
 /*
- * Makes the sequential scans among these nodes, and those right below a JoinSkip among them, test their conditions
- * "= ANY (expression)" by hash, if the expression is in `expressions` and its value has enough elements. values[i] and
- * isnull[i] are the value of expression number i. Adds what is changed to the list `hashed`, and returns the list.
- * chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The memory is taken from
- * the current context.
+ * Makes sequential scans test conditions "= ANY (expression)" by hash: those scans that are among `children`, and those
+ * right below a JoinSkip that is among them. The expression has to be in `expressions`, and its value must have enough
+ * elements. values[i] and isnull[i] are the value of expression number i. Adds what is changed to the list `hashed`,
+ * and returns the list. chunk_skip_forget_hashed() undoes these changes; it must be called before a value changes. The
+ * memory is taken from the current context.
  */
 struct PlanState;
 extern List *chunk_skip_hash_arrays(struct PlanState **children, int count, List *expressions, const Datum *values,

@@ -50,7 +50,8 @@ enum PartitionScanExprs
 {
 	/*
 	 * The comparison that indexes are asked about: column = value, or column = ANY (value). A CaseTestExpr in place of
-	 * the value stands for the keys of a hash join. NULL: indexes are not asked, and all partitions are read.
+	 * the value stands for the keys of a hash join. NULL: indexes are not asked, and all partitions that pruning leaves
+	 * are read.
 	 */
 	PARTITION_SCAN_ASKED,
 	PARTITION_SCAN_CONDITIONS,	/* a list: the other conditions that are tested in the partitions */
@@ -114,7 +115,10 @@ typedef struct PartitionScanTable
  */
 extern void partition_scan_init(void);
 
-/* Returns the table of an entry that is marked (partition_scan_statement.c); NULL for any other entry. */
+/*
+ * Returns the table of a range table entry that is marked as that of a PartitionScanTable (partition_scan_statement.c);
+ * NULL for any other entry.
+ */
 extern PartitionScanTable *partition_scan_table_of(const RangeTblEntry *rte);
 
 /*
@@ -145,8 +149,9 @@ extern List *partition_scan_refusals(const PlannedStmt *statement, const Bitmaps
 extern int	partition_scan_count(Relation parent, int enough);
 
 /*
- * Prunes the table's partitions by the relation's conditions, as PostgreSQL does. Locks the partitions that are left,
- * and adds them to *parts. Returns NULL, or the reason why the table does not get the node.
+ * Prunes the table's partitions by the relation's conditions, as PostgreSQL does. Adds the partitions that are left to
+ * *parts, and locks them, unless too few leaf partitions are left. Returns NULL, or the reason why the table does not
+ * get the node.
  */
 extern const char *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte,
 									   PartitionScanParts *parts);
@@ -194,7 +199,7 @@ extern List *partition_scan_prunable(Relation table, Index relid, const List *cl
  *
  * rel->tuples counts the rows of all partitions, also of those that are ruled out, because the statistics are about
  * all partitions. rel->rows is estimated from rel->tuples with all conditions, also with those that have ruled
- * partitions out.
+ * partitions out; but it is at most the number of rows of the partitions that are left.
  */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
@@ -255,10 +260,10 @@ extern bool partition_scan_has_index(Relation parent);
 /* partition_scan_paths.c */
 
 /*
- * Adds the node's paths for a table that was not expanded, or calls partition_scan_refuse(). If the conditions
- * contradict each other, the table stays empty, without such a path. Does nothing for a table that was expanded. Sets
- * `inh` in the table's entry to true again; so from then on the planner uses the extended statistics of all partitions
- * together.
+ * Does nothing for a table that the planner has expanded. For any other table, adds the node's paths, and calls
+ * partition_scan_refuse() if the table does not get the node. If the conditions contradict each other, the table stays
+ * empty, without such a path. Sets `inh` in the table's entry to true again; so from then on the planner uses the
+ * extended statistics of all partitions together.
  */
 extern void partition_scan_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 

@@ -66,7 +66,7 @@ comparison_with_keys(const RestrictInfo *clause, Index relid, Node **inner)
 /*
  * Sets *choice to what is expected if `keys` keys are asked about. Returns false, and sets *why, if there are no
  * statistics, if there are too many keys, or if more partitions are expected to be read than MOST_READ_FOR_KEYS
- * allows.
+ * allows. But with PARTITION_SCAN_ALWAYS it always returns true.
  */
 static bool
 expect(PlannerInfo *root, const PartitionScanParts *parts, Expr *comparison, double keys, PartitionScanChoice *choice,

@@ -1,6 +1,6 @@
 /*
  * partition_scan_parts.c: finds the partitions that a PartitionScan reads, prunes them as PostgreSQL would, and locks
- * them.
+ * them. Prunes them again when the query is executed. Also counts the partitions of a table.
  *
  * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
  * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
@@ -194,9 +194,10 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 }
 
 /*
- * Adds the partitions of a partitioned table, at all levels, to finding->parts, or to finding->ruled_out if they are
- * pruned. If `is_ruled_out` is true, the table itself is pruned, and so are all of its partitions. Sets finding->why if
- * a partitioned table among the partitions is gone. REQUIRES: the table is locked.
+ * Adds the partitions of a partitioned table, and the partitions below them, to finding->parts, or to
+ * finding->ruled_out if they are pruned (Finding says which partitions stand there). If `is_ruled_out` is true, the
+ * table itself is pruned, and so are all of its partitions. Sets finding->why if a partitioned table among the
+ * partitions is gone. REQUIRES: the table is locked.
  */
 static void
 add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)

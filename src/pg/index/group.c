@@ -1,6 +1,7 @@
 /*
- * group.c: writes all filter pages of a group: when the group is made, when ranges are summarized or made unsummarized
- * again, and when the standby horizon is raised. (insert.c adds the items of single rows to some of the pages.)
+ * group.c: writes all filter pages of a group: when the group is made or replaced, when ranges are summarized or made
+ * unsummarized again, and when the standby horizon is raised. (insert.c adds the items of single rows to some of the
+ * pages.) Before that, adds the items of ranges to lines in memory, and finds out which ranges are full.
  *
  * Each page has a WAL record of its own, because readers and writers go by what the page itself says. Only summarizers
  * go by the first page of the group (bf_index_write_ranges()).

@@ -1,5 +1,6 @@
 /*
- * layout.c: the pages of a bf index: writes empty pages, and checks a page before its content is used.
+ * layout.c: the pages of a bf index: writes empty pages, checks a page before its content is used, and finds the
+ * entries of the directory on a page.
  */
 #include "index/layout.h"
 

@@ -1,8 +1,8 @@
 /*
- * sizes.h: how long ranges are, how many of them make a group, how large their filters are, which levels there are,
- * and how many pages a look-up reads. These are functions of counts of items, pages and lines alone;
- * test/unit/sizes_test.cpp tests them without a server. All code that decides a size calls them, and so does all code
- * that predicts one: cost.c, figures.c and ../advisor.
+ * sizes.h: how long ranges are, how many of them make a group, how large their filters are, which ranges are full,
+ * which levels there are, when a new group takes the place of old ones, and how many pages a look-up reads. These are
+ * functions of counts of items, pages and lines alone; test/unit/sizes_test.cpp tests them without a server. All code
+ * that decides a size calls them, and so does all code that predicts one: cost.c, figures.c and ../advisor.
  *
  * Files: sizes.c; group_sizes.c for the last section.
  */
@@ -169,7 +169,7 @@ extern double bf_index_far_above(const BfCounts *counts, uint32_t count);
 /*
  * For ranges whose items were not counted. If the bits of a range say that its rate is at least
  * bf_index_rate_of_full(), the range is taken to be far above the others of its group, and is marked as full. But at
- * most bf_index_most_full() ranges of a group are.
+ * most bf_index_most_full() ranges of a group are marked.
  */
 extern double bf_index_rate_of_full(double load, int hashes);
 extern uint32_t bf_index_most_full(uint32_t ranges);
@@ -214,10 +214,10 @@ typedef struct BfGroupsToBuild
  * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
  *   search inside that range would read two groups;
  * - if several groups take at least an eighth less space, and no more ranges are full in them. These groups are decided
- *   together, and noted in *groups. They are at most two, because a search reads a page of each. But if there are
- *   BF_INDEX_MAX_RANGES ranges, they may be BF_MOST_GROUPS on level 0 if a level above covers it, and above level 0
- *   there is only one. If only the last noted group is left, and there are more ranges now than it was to get, these
- *   ranges are divided anew, but only if that takes no more space.
+ *   together, and noted in *groups. There are at most two, because a search reads a page of each. For
+ *   BF_INDEX_MAX_RANGES ranges it is different: on level 0 there may be BF_MOST_GROUPS if a level above covers level 0,
+ *   and above level 0 there is one. If only the last noted group is left, and there are more ranges now than it was to
+ *   get, these ranges are divided anew, but only if that takes no more space and makes no more ranges full.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
  * not 0, they have at least all ranges of the groups that are noted.
  */
@@ -225,23 +225,23 @@ extern uint32_t bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts 
 										uint32_t begin, uint32_t count, uint32_t *lines);
 
 /*
- * How many ranges the next group of a level has, in an index that grows. The level has `first` ranges, and
- * `available` more are in the heap. The last of these may still be filling. A level that grows range by range has
- * five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin where a range of
- * the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about half of the
- * level's ranges are still to come. On the other levels they have 2, 6, 17, 38 and 62, unless one group takes their
- * place (see below). If more ranges are available at once, they get larger groups. REQUIRES: first < UINT32_MAX. The
- * group ends at UINT32_MAX at the latest.
+ * How many ranges the next group of a level has, in an index that grows. The groups of the level have `first` ranges,
+ * and the heap has `available` more, the last of which may still be filling. With pages of 8 kB, a level that grows
+ * range by range gets five groups with 125 ranges together, and then groups of 125. So all groups after the fifth begin
+ * where a range of the level above does. On level 0 the first five have 8, 8, 15, 31 and 63 ranges, so at most about
+ * half of the level's ranges are still to come. On the other levels they have 2, 6, 17, 38 and 62, unless one group
+ * takes their place (see below). If more ranges are available at once, they get larger groups. REQUIRES: first <
+ * UINT32_MAX. The group ends at UINT32_MAX at the latest.
  */
 extern uint32_t bf_index_group_to_grow(int level, uint32_t first, uint32_t available);
 
 /*
  * A level above 0 whose groups have `first` ranges, all of which are in the heap, gets `available` more. If one group
  * is to take the place of all its groups, returns the number of ranges of that group, which is greater than `first`.
- * If not, returns 0: then bf_index_group_to_grow() says what group is added. A level that grows range by range has
- * one group: of 2 ranges at first, and later of 8, 25, 63 and 125. The `first` ranges are read once more for such a
- * group. So the result is 0 if the group would have room for less than half as many new ranges as old ones, or if the
- * old ones have more than 2 GB.
+ * If not, returns 0: then bf_index_group_to_grow() says what group is added. With pages of 8 kB, the first 125 ranges
+ * of a level that grows range by range are one group: of 2 ranges at first, and later of 8, 25, 63 and 125. The `first`
+ * ranges are read once more for such a group. So the result is 0 if the group would have room for less than half as
+ * many new ranges as old ones, or if the old ones have more than 2 GB.
  */
 extern uint32_t bf_index_group_to_unite(uint32_t first, uint32_t available, uint32_t pages_per_range);
 

@@ -161,9 +161,10 @@ bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry
 	heap_blocks = RelationGetNumberOfBlocks(work->heap);
 	bf_index_allocate_areas(lines);
 	/*
-	 * The reader's horizons come from rows that it has left out (heap.c). Until now these were rows of other ranges,
-	 * which do not concern the pages that are written here. So the horizons are forgotten. A build keeps them, because
-	 * it has read the rows of these ranges from the heap before, and now reads their items from a tape (tape.h).
+	 * The horizons of work->reader say which old snapshots may see a row that it has left out as dead (heap.c). Until
+	 * now these were rows of other ranges, which do not concern the pages that are written here. So the horizons are
+	 * forgotten. A build keeps them, because it has read the rows of these ranges from the heap before, and now reads
+	 * their items from a tape (tape.h).
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
@@ -292,8 +293,8 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 /* -------------------------------------------------------------------- upper levels */
 
 /*
- * Makes groups for those ranges of the levels above 0 that the heap fills, and summarizes those that are neither
- * summarized nor full yet. Returns their number.
+ * Makes groups for those ranges of the levels above 0 that the heap fills. Summarizes the ranges among them that are
+ * neither summarized nor full yet, and returns how many these were.
  */
 static int64
 summarize_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
@@ -413,8 +414,8 @@ bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 	caller = MemoryContextSwitchTo(context);
 	/*
 	 * Expressions need a snapshot, and so does reading out-of-line values. A procedure that has just committed has
-	 * none. The snapshot is taken only now that the locks are held, because a CREATE INDEX CONCURRENTLY waits for
-	 * everybody with an older snapshot.
+	 * none. The snapshot is taken only now that the locks are held: a CREATE INDEX CONCURRENTLY waits for everybody
+	 * with an older snapshot, so a session that waits for the lock of this command must have no snapshot.
 	 */
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());

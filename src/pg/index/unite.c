@@ -1,11 +1,11 @@
 /*
- * unite.c: when a level above 0 grows, one group takes the place of all its groups, for VACUUM and the SQL functions
- * that summarize all ranges.
+ * unite.c: when a level above 0 grows, one group may take the place of all its groups, for VACUUM and the SQL functions
+ * that summarize all ranges. (unite.h says when.)
  *
  * A search reads a page of each group of the highest level. An index that was built mostly has one group there for up
  * to 125 ranges. If a level that grows range by range kept its groups of 2, 6, 17, 38 and 62 ranges, a search would
- * read up to five pages. So instead of the second group it gets one of 8 ranges, which has the first two ranges as
- * well; then one of 25 ranges, one of 63, and one of 125. So one group takes the place of others at most four times.
+ * read up to five pages. So instead of the second group it mostly gets one of 8 ranges, which has the first two ranges
+ * as well; then one of 25 ranges, one of 63, and one of 125. So one group takes the place of others at most four times.
  * Further groups have 125 ranges from the beginning. (All these numbers are for pages of 8 kB.)
  *
  * The steps are those of replace.c: all ranges become unsummarized on the pages of the old groups; the pages of the
@@ -79,11 +79,11 @@ lengthen(uint32 *lines, const uint32 *least, const BfGroup *group)
 }
 
 /*
- * Sets *group to a group that is to take the place of all groups of its level, if there is to be one. group->lines[]
- * are set, too. `available` ranges behind these groups are whole in the heap, at least one. `summarized` ranges of
- * these groups are summarized or full. The bits of the others do not tell their items: an earlier summarizer may have
- * failed before it summarized them. If there are such others, the new filters become at least about as long as the
- * present ones.
+ * Decides whether one group takes the place of all groups of the level group->level. If so, sets *group, with its
+ * lines[], and returns true. `available` ranges behind the old groups are whole in the heap, at least one. `summarized`
+ * ranges of the old groups are summarized or full. The bits of their other ranges do not tell the items: an earlier
+ * summarizer may have failed before it summarized these ranges. If there are any, the new filters become at least about
+ * as long as the old ones.
  */
 static bool
 plan_union(const BfSummarizer *work, const BfGeometry *geometry, uint32 available, uint32 summarized, BfGroup *group,

@@ -48,7 +48,7 @@ check_shape(double cells, int hash_count, int max)
 		refuse("largest value of a cell", max, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
 }
 
-/* Checks the number of evictions that a rate needs. Raises an error if no filter can have so many. */
+/* Returns `evictions`, which a rate needs. Raises an error if a filter of `cells` cells cannot have so many. */
 static double
 check_needed(double evictions, double cells, double fpr)
 {

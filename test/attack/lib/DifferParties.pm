@@ -1,5 +1,5 @@
-# DifferParties.pm: several sessions work on a DifferSchema at once: one writes, one changes tables, partitions and
-# indexes, one reads. Each is a process with a session of its own.
+# DifferParties.pm: several parties work on a DifferSchema at once: some write, some change tables, partitions and
+# indexes, some read. Each party is a process with a session of its own.
 #
 #   DifferParties::together($run, $schema, $seconds, reader => sub {...}, ...);    # forks, waits, adds up the counts
 #
@@ -199,8 +199,8 @@ sub changer
 	}
 }
 
-# Only changes that leave the columns as they are, because the models in the other processes would not learn of other
-# columns.
+# Returns a change of the relation that leaves its columns as they are. Each process has a model of the relation of its
+# own, and would not learn of other columns.
 sub alter
 {
 	my ($relation) = @_;
@@ -266,8 +266,8 @@ sub question
 	return DifferQueries::question($run, $relation, %option);
 }
 
-# Transactions with one snapshot, in which all questions are asked with indexes and without; and single statements
-# about the marks.
+# The party that reads. It begins transactions with one snapshot, in which it asks each question with indexes and
+# without; or it asks about the marks in single statements.
 sub reader
 {
 	my ($run, $schema, $session, $go_on) = @_;

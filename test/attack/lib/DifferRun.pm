@@ -6,9 +6,9 @@
 #   $run->compare($session, @questions);                                              # see below
 #   $run->failures; $run->counts
 #
-# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. differ(), a function in the database, asks it
-# twice: once with the settings, and once with those of $off, which leave the planner nothing but sequential scans.
-# Modes:
+# A question is {on => SQL, off => SQL, mode => ..., settings => SQL}. differ(), a function in the database, compares
+# the answer to "on", which it asks with the settings, with the answer to "off", which it asks with the settings of
+# $off. These leave the planner nothing but sequential scans. Modes:
 #
 #   digest   the answer is a digest of all rows: their count and the sum of their hashes
 #            (EXECUTE ... INTO, which may run in parallel)
@@ -41,7 +41,8 @@ our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = 
 my $functions = <<'SQL';
 CREATE SCHEMA differ;
 GRANT USAGE ON SCHEMA differ TO PUBLIC;
--- One answer: a digest, or "ERROR", the state and the message. "seen" tells which nodes the plan has.
+-- The answer to a query: a digest or a value, as `mode` says, or "ERROR", the SQLSTATE and the message. If `look` is
+-- set, "seen" gets a letter for each node of interest in the plan.
 CREATE FUNCTION differ.answer(mode text, settings text, query text, look bool, OUT answer text, OUT seen text) LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -109,9 +110,10 @@ BEGIN
 	END;
 END
 $$;
--- One comparison. "off" is asked after the question, and also before it if `before` is set. Returns '=' and the number
--- of rows, or what differs, or '?' if the comparison tells nothing: because the answer without the index has changed
--- meanwhile, because of an error of class 40, or because a kept plan still reads a partition that is being detached.
+-- Compares the answers to on_query and off_query. off_query is asked after on_query, and also before it if `before` is
+-- set. Returns the number and '=' with the count of rows (or the error that both raise), '?', or what differs. '?'
+-- stands for a comparison that tells nothing: the answer to off_query has changed meanwhile, there was an error of
+-- class 40, or a kept plan still reads a partition that is being detached.
 CREATE FUNCTION differ.differ(number int, mode text, settings text, on_query text, off_settings text, off_query text, look bool DEFAULT false, before bool DEFAULT false)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -171,9 +173,9 @@ CREATE FUNCTION differ.indexes(relation regclass, only_valid bool DEFAULT true) 
 	SELECT indexrelid::regclass, indrelid::regclass FROM t JOIN pg_index i ON i.indrelid = t.relid JOIN pg_class c ON c.oid = i.indexrelid
 	WHERE c.relkind = 'i' AND c.relam = (SELECT oid FROM pg_am WHERE amname = 'bf') AND (i.indisvalid OR NOT only_valid) ORDER BY indexrelid::regclass::text
 $$;
--- The number of rows that are not in the filter that bf_of() returns for their range, for all columns of all indexes.
--- For partial and invalid indexes bf_of() must return no filter. (The cast gives an item the type of the operator
--- class.)
+-- The number of rows that are not in the filter that bf_of() returns for their range, for the columns of all indexes.
+-- Columns of keys are left out, except arrays, of which one element is looked up. For partial and invalid indexes
+-- bf_of() must return no filter. (The cast gives an item the type of the operator class.)
 CREATE FUNCTION differ.missing(relation regclass) RETURNS bigint LANGUAGE plpgsql SET enable_hashjoin = on SET enable_seqscan = on AS $$
 DECLARE
 	i record;
@@ -358,8 +360,8 @@ sub message
 	return join "\\;\n", map { s/; (?=SET )/\\; /gr } @_;
 }
 
-# Asks questions, many in one round trip. Returns how many of them differed; in list context also the SQLSTATE with
-# which the round trip ended.
+# Asks these questions, all in one round trip. Returns how many comparisons failed; an unexpected error that ends the
+# round trip counts as one more. In list context also returns the SQLSTATE with which the round trip ended.
 sub compare
 {
 	my ($self, $session, @questions) = @_;

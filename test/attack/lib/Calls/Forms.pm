@@ -1,6 +1,7 @@
-# Calls::Forms: the statements in which a callable is called: with constants, which are folded while the query is
-# planned; with columns, which are not; prepared with parameters of unknown type; as an aggregate with FILTER, DISTINCT
-# and ORDER BY; as a window function with frames; over the rows of a parallel plan.
+# Calls::Forms: the statements in which a callable (a function, operator, cast, aggregate or procedure) is called. It is
+# called with constants, which are folded while the query is planned; with columns, which are not; prepared with
+# parameters of unknown type; as an aggregate with FILTER, DISTINCT and ORDER BY; as a window function with frames; over
+# the rows of a parallel plan; and in other ways (see %forms).
 #
 # A statement is one line for psql. It needs nothing but relations.sql, and large.sql if its arguments are large.
 package Calls::Forms;
@@ -77,8 +78,8 @@ sub columns
 sub folded { return 'SELECT ' . call($_[0], @{$_[1]}) . ' IS NULL'; }
 
 # The cast to text copies the result of the output function once more. This is the server's own work and obeys no
-# cancel: textin() of 800 MB takes seconds. So larger results are left out here. Output functions are also called by
-# themselves.
+# cancel: textin() of 800 MB takes seconds. So results of 100 MB and more are left out here. Output functions are also
+# called by themselves.
 sub written
 {
 	my ($call, $from) = @_;
@@ -278,7 +279,7 @@ sub aggregated
 	if (Attack::chance(0.3) && $distinct eq '' && $order eq '')
 	{
 		my $window = join(' ', Attack::one_of('', 'PARTITION BY n % 2'), Attack::one_of('ORDER BY n', 'ORDER BY n DESC'), Attack::one_of(@frames));
-		# Not count() of the result: the server makes two copies of the first result that comes to it.
+		# Not count() of the result itself: the server would make two copies of the first result, which may be large.
 		return "SELECT count(r) FROM (SELECT $call OVER ($window) IS NULL FROM $source) w(r)";
 	}
 	return written($call, " FROM $source") if Attack::chance(0.1);
