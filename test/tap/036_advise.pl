@@ -4,7 +4,7 @@
 # or all 207 thousand if STREAMBLOOM_SECONDS is more than 60; an example log, 10 thousand; a million disk block numbers
 # (see SOURCES.md of the data). The same is tested for the bytes of GIN indexes and of bf indexes of keys, on the words
 # of a log's agents, on edits and on a shop's orders. There the filters have 0.45 to 1.1 times the false-positive rate
-# that they were asked for. Look-ups of absent keys read, in the mean, at most two and a half times the expected pages;
+# that was asked for. Look-ups of absent keys read, in the mean, at most two and a half times the expected pages;
 # they can read far fewer.
 use strict;
 use warnings;

@@ -4,7 +4,8 @@
  * If a value is in memory, the core gets it as it is. If a value is stored out of line, only the slices that the core
  * asks for are read, and small ones are kept in memory for the statement, as far as there is room. So a query that asks
  * one filter for many items, or asks the same filters again and again (in a nested loop), reads the header and the
- * cells only once.
+ * cells only once. For a slice of a compressed value the whole value may have to be read. A small stable filter is
+ * always read as a whole.
  */
 #ifndef STREAMBLOOM_PG_SLICES_H
 #define STREAMBLOOM_PG_SLICES_H

@@ -109,8 +109,8 @@ bf_index_ranges_of(const BfGeometry *geometry, int level, BlockNumber heap_block
 
 /*
  * The number of ranges of level 0 in a heap of heap_blocks pages. As long as nothing was summarized, the length of
- * ranges can still be open (pages_per_range is 0). Then BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed: no greater length
- * is chosen later.
+ * ranges may still be undecided (pages_per_range is 0). Then BF_INDEX_DEFAULT_PAGES_PER_RANGE is assumed: no greater
+ * length is chosen later.
  */
 static inline uint32
 bf_index_expected_ranges(const BfGeometry *geometry, BlockNumber heap_blocks)

@@ -48,7 +48,10 @@ check_shape(double cells, int hash_count, int max)
 		refuse("largest value of a cell", max, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
 }
 
-/* Returns `evictions`, which a rate needs. Raises an error if a filter of `cells` cells cannot have so many. */
+/*
+ * Returns `evictions`, the number that the rate `fpr` needs. Raises an error if a filter of `cells` cells cannot have so
+ * many.
+ */
 static double
 check_needed(double evictions, double cells, double fpr)
 {
