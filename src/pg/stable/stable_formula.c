@@ -48,10 +48,7 @@ check_shape(double cells, int hash_count, int max)
 		refuse("largest value of a cell", max, psprintf("It must lie between 1 and %d.", SB_STABLE_MAX_VALUE), HINT_SHAPE);
 }
 
-/*
- * Returns `evictions`, the number that the rate `fpr` needs. Raises an error if a filter of `cells` cells cannot have so
- * many.
- */
+/* Returns `evictions`, which the rate `fpr` needs; an error if a filter of `cells` cells cannot have so many. */
 static double
 check_needed(double evictions, double cells, double fpr)
 {
