@@ -346,8 +346,8 @@ foreach my $case (
 	nothing_is_left($name);
 }
 
-# A build is canceled, or one of its workers terminated, at any time: while level 0 is read, or while workers make the
-# filters of the levels above, or between these.
+# A build is canceled, or one of its workers terminated, at any time: while the table is read for level 0, while workers
+# make the filters of the levels above, or between these two.
 {
 	my $build = 'CREATE INDEX fails ON log USING bf (line gram_ops) WITH (pages_per_range = 1)';
 	my ($ms) = $db->sql(workers(2) . "\\timing on\n$build; DROP INDEX fails") =~ /Time: ([\d.]+) ms/;

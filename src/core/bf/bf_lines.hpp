@@ -1,5 +1,6 @@
 /*
- * bf_lines.hpp: the inner loops over lines of 512 bits. bf.cpp uses them for whole filters.
+ * bf_lines.hpp: where the bits of a hash lie in a Bloom filter of lines of 512 bits, and the inner loops over many
+ * lines, which bf.cpp uses for whole filters.
  */
 #ifndef STREAMBLOOM_BF_LINES_HPP
 #define STREAMBLOOM_BF_LINES_HPP

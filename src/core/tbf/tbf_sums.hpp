@@ -262,14 +262,14 @@ struct items_of_sums
 };
 
 /*
- * Two functions round the sums, once and up, to stored counters. sums_plan() makes the header: a copy of `tbf` for
- * which it chooses base, unit and width of a cell. sums_write() fills in the cells. SB_OVERFLOW if a counter does not
- * fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES (*out is
- * filled in that case, too). Both may also return SB_INTERRUPTED.
+ * Two functions turn the sums into stored counters. Each sum is rounded only once, up. sums_plan() makes the header: a
+ * copy of `tbf` for which it chooses base, unit and width of a cell. It returns SB_OVERFLOW if a counter or the slack
+ * does not fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES
+ * (then *out is filled in, too). sums_write() fills in the cells. Both functions may return SB_INTERRUPTED.
  *
  * If there are items, the counters are made from their sums. Without minimum increase the bytes are the same as if the
- * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, `sorted` is
- * what hash_set_sort() gave. REQUIRES of runs: `tbf` is without minimum increase.
+ * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, its member
+ * `sorted` is what hash_set_sort() gave. REQUIRES of runs: `tbf` is without minimum increase.
  */
 [[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out);
 [[nodiscard]] sb_status sums_write(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *planned,
