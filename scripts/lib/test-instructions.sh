@@ -16,8 +16,8 @@ compile_operations() {
 		"$work"/src/test/instructions/*.cpp "${objects[@]}" -s -o "$work/instructions/operations"
 }
 
-# Valgrind may be installed and still not run: in a container that allows a process very many open files, for example.
-# Then it prints why.
+# Valgrind may be installed and still not run. Then it prints why. Where a process may open very many files, as in some
+# containers, it would not start. So the limit is lowered before.
 valgrind_runs() { as_server bash -c 'ulimit -Sn 1024 && exec valgrind --quiet --tool=callgrind --callgrind-out-file=/dev/null true' 2>&1; }
 
 # Which numbers of bounds.txt are this compiler's: "base", the first column; "measured", the bounds hold; "other", nobody

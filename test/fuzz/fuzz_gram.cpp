@@ -52,7 +52,10 @@ Input fuzz::make_input(Random &random)
 	return input;
 }
 
-/* LIKE over bytes. The part of the pattern after the last % is tried at each place of the text. */
+/*
+ * LIKE over bytes. Where pattern and text differ, it goes back to the last % that it has passed, and tries what follows
+ * this % one byte further on in the text.
+ */
 static bool is_like(const std::string &text, const std::string &pattern)
 {
 	size_t t = 0, p = 0, again_t = 0, again_p = std::string::npos;

@@ -168,6 +168,8 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
 /* -------------------------------------------------------------------- header */
 
 /*
+ * The header after the first 40 bytes, which are the same for all types (base/header.hpp), and what follows it:
+ *
  *   offset size
  *   40      4   cells (m)
  *   44      1   bits of a cell (d)
@@ -182,9 +184,9 @@ sb_status sb_stable_plan(uint64_t bytes, double fpr, sb_scheme scheme, double lo
  *   80      8   steps
  *   88      8   fpr, IEEE 754
  *   96      8   low, IEEE 754; zero for an sbf, and if importances are ranked
- *  104      8   high
+ *  104      8   high, zero as low
  *  112     16   zero
- *  128          cells, d bits each; nothing if no items have arrived. Then, if importances are ranked:
+ *  128          only if items have arrived: the cells, d bits each; and behind them, if importances are ranked:
  *          8   how many importances the sample has seen
  *        512   the sample: sorted, IEEE 754; zeros after the last one
  */

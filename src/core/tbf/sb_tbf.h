@@ -18,8 +18,9 @@
  * this arithmetic.
  *
  * As time goes on, counters become large numbers at an old base. sb_tbf_decay() moves the base to a later half-life,
- * and may drop small amounts. The *slack* is the most that it has dropped of any one item. It is added to each count,
- * so that no count is too low.
+ * and sets counters that become very small to 0. A builder drops hits that are very much older than the newest one
+ * (tbf_sums.hpp). The *slack* is an upper bound of what any one item has lost in these two ways (sb_tbf_slack()). It is
+ * added to each count, so that no count is too low.
  *
  * What is stored has one of three forms:
  *

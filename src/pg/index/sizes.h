@@ -210,16 +210,18 @@ typedef struct BfGroupsToBuild
 
 /*
  * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
- * filters in each column. The first of these ranges is number `begin` of the level. The group does not get all of them
+ * filters in each column. The first of these ranges is number `begin` of the level. The group gets all of them, except
  * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
  *   search inside that range would read two groups;
- * - if several groups take at least an eighth less space, and no more ranges are full in them. These groups are decided
- *   together, and noted in *groups. There are at most two, because a search reads a page of each. For
- *   BF_INDEX_MAX_RANGES ranges it is different: on level 0 there may be BF_MOST_GROUPS if a level above covers level 0,
- *   and above level 0 there is one. If only the last noted group is left, and there are more ranges now than it was to
- *   get, these ranges are divided anew, but only if that takes no more space and makes no more ranges full.
+ * - if several groups take at least an eighth less space than one, and no more ranges are full in them (group_sizes.c).
+ *   These groups are decided together, and noted in *groups. There are at most two, because a search reads a page of
+ *   each. For BF_INDEX_MAX_RANGES ranges it is different: above level 0 they make one group, and on level 0 up to
+ *   BF_MOST_GROUPS if a level above covers it.
+ * If only the last noted group is left, and there are more ranges now than it was to get, all these are divided anew.
+ * The new division is taken only if it needs no more space than the noted group and another one of the added ranges,
+ * and if no more ranges are full in it.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
- * not 0, they have at least all ranges of the groups that are noted.
+ * not 0, `count` is at least the number of ranges of all noted groups together.
  */
 extern uint32_t bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count,
 										uint32_t begin, uint32_t count, uint32_t *lines);
