@@ -1,7 +1,7 @@
 /*
  * histories.h: runs random histories. In a history filters are made, changed at random, and compared with a model. The
- * seed (STREAMBLOOM_SEED) decides which histories these are. They run for about STREAMBLOOM_SECONDS / 4, or until one
- * fails.
+ * seed (STREAMBLOOM_SEED) decides which histories these are. At least 20 of them run, and more for about a quarter of
+ * STREAMBLOOM_SECONDS, but none after one has failed.
  */
 #ifndef STREAMBLOOM_TEST_HISTORIES_H
 #define STREAMBLOOM_TEST_HISTORIES_H

@@ -95,7 +95,7 @@ foreach my $round (1 .. 5)
 is($wrong, 0, 'twelve clients get their answers');
 is($db->sql("SHOW streambloom.enable_chunk_skip"), 'on', 'SET LOCAL leaves nothing to the next client');
 
-# An index is dropped and made again between the questions of clients whose plans use it.
+# An index that the questions of the clients use is dropped and made again between them.
 $db->sql('DROP INDEX log_bf');
 is((join ' ', map { ($_->ask('SELECT count(*) FROM log WHERE uid = 4711'))[0] } @clients), join(' ', (1) x 12), 'without the index');
 $db->sql('CREATE INDEX log_bf ON log USING bf (uid)');

@@ -165,7 +165,7 @@ subtest 'several groups' => sub {
 
 # VACUUM fails after it has put one group in the place of the others, and before it has summarized the group. The table
 # grows, by rows without a value, so that the next group is due. The filters of the next group must have room for the
-# items of the old ranges, though no bits in the index tell how many items these have.
+# items of the old ranges, though the bits of level 1 do not tell how many items these have.
 subtest 'after VACUUM has failed in the middle' => sub {
 	$db->sql(<<'SQL');
 CREATE FUNCTION may_fail(v integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$

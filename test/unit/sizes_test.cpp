@@ -542,8 +542,8 @@ TEST(Sizes, ARangeThatItsFilterHoldsIsNotFull)
 }
 
 /*
- * A search reads a page of each group of the highest level. So above level 0 125 ranges always make one group, and only
- * fewer ranges, at the end of the level, may be divided into several groups.
+ * A search reads a page of each group of the highest level. So 125 ranges of a level above level 0 always make one
+ * group. Only fewer ranges, at the end of such a level, may be divided into several groups.
  */
 TEST(Sizes, ALevelAboveIsDividedOnlyAtItsEnd)
 {

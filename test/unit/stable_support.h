@@ -9,7 +9,10 @@
 
 namespace test {
 
-/* A number of items after which a filter is stable. An optimised build uses as many as the documentation says. */
+/*
+ * A number of items after which the share of zero cells no longer changes. An optimised build uses as many as the
+ * measurement in bench/results/papers.md.
+ */
 #ifdef NDEBUG
 inline constexpr uint64_t long_stream = 2000000;
 #else

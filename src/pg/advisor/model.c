@@ -262,8 +262,8 @@ bf_index_model_look_up(const BfModel *model, double holding)
 /* ------------------------------------------------------- the model of a B-tree */
 
 /*
- * The bytes of a page, those left free when an index is built, and those of the largest tuple with several rows
- * (nbtsort.c).
+ * Of a page of a B-tree: the bytes for tuples and line pointers, and how many of these are left free when an index is
+ * built. The third number is the bytes of the largest tuple with several rows (nbtsort.c).
  */
 #define BTREE_SPACE (BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(BTPageOpaqueData)))
 #define BTREE_LEFT_FREE (BLCKSZ * (100 - BTREE_DEFAULT_FILLFACTOR) / 100)

@@ -79,11 +79,11 @@ lengthen(uint32 *lines, const uint32 *least, const BfGroup *group)
 }
 
 /*
- * Decides whether one group takes the place of all groups of the level group->level. If so, sets *group, with its
- * lines[], and returns true. `available` ranges behind the old groups are whole in the heap, at least one. `summarized`
- * ranges of the old groups are summarized or full. The bits of their other ranges do not tell the items: an earlier
- * summarizer may have failed before it summarized these ranges. If there are any, the new filters become at least about
- * as long as the old ones.
+ * Decides whether one group takes the place of all groups of the level group->level. If not, returns false. If so, sets
+ * *group and lines[], to which group->lines points. `available` ranges behind the old groups are whole in the heap, at
+ * least one. `summarized` ranges of the old groups are summarized or full. The bits of their other ranges do not tell
+ * the items: an earlier summarizer may have failed before it summarized these ranges. If there are any, the new filters
+ * become at least about as long as the old ones.
  */
 static bool
 plan_union(const BfSummarizer *work, const BfGeometry *geometry, uint32 available, uint32 summarized, BfGroup *group,
