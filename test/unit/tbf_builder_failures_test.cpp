@@ -241,9 +241,9 @@ TEST(TbfBuilderFailures, LosesNothingAndLeaksNothingWhenItIsStopped)
 }
 
 /*
- * A builder has a plane of sums for each 16 half-lives (tbf_sums.hpp). A plane that is too old falls out: it is cleared,
- * and used again. With very many items it has hundreds of megabytes. To clear it without asking whether to stop would
- * delay a cancel. (Planes of cells are released instead.)
+ * A builder has a plane of sums for each 16 half-lives (tbf_sums.hpp). A plane that is too old falls out: it is
+ * cleared, and used again. With very many items it has hundreds of megabytes. To clear it without asking whether to
+ * stop would delay a cancel. (Planes of cells are released instead.)
  */
 TEST(TbfBuilderFailures, PlanesThatFellOutAreClearedInPieces)
 {
