@@ -1,6 +1,6 @@
 # A table in shards that postgres_fdw reads (docs/operations.md). With `extensions 'streambloom'` each shard makes its
-# own filter, and the filters travel instead of the rows. Their union is the filter that a single table would have
-# given.
+# own filter, and the filters travel instead of the rows. The union of the bf is the bf that a single table would have
+# given; merged tbf count the same as one tbf, but for rounding.
 use strict;
 use warnings;
 

@@ -30,7 +30,8 @@ CREATE INDEX ON access_log (at);
 INSERT INTO access_log SELECT * FROM moved WHERE at < (SELECT max(at) - (max(at) - min(at)) / 10 FROM moved);
 SQL
 
-# The rest comes in steps of nine hours, a tenth of it up to two hours late. After each step the page's refresh runs.
+# The rest of the log comes in steps of nine hours, a tenth of its rows up to two hours late. After each step the
+# page's refresh runs.
 sub follow
 {
 	my ($refresh) = @_;

@@ -76,7 +76,10 @@ struct PlainStable
 	}
 };
 
-/* Makes batches of 1 to 9 steps, then longer ones, with flags and without. Some of the items come again. */
+/*
+ * Makes batches of 1 to 9 steps, then of 256. In some batches the filter also says of each item whether it was there
+ * before; in the others it is not asked. Some of the items come again.
+ */
 static void expect_steps_of_plain_filter(const Stable &empty, size_t steps)
 {
 	Random random(steps);

@@ -93,8 +93,8 @@ TEST(Remove, NeverUndercountsWhatIsLeft)
 }
 
 /*
- * Without decay, adding and then removing whole hits of any item gives the bytes of before, whether or not its
- * positions coincide.
+ * Without decay, adding hits with integer weights and then removing them gives the bytes of before. This holds even if
+ * two of the item's positions are the same cell.
  */
 TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
 {
@@ -119,8 +119,8 @@ TEST(Remove, GivesBackTheBytesBeforeOfWholeHits)
 }
 
 /*
- * With decay, too, removing a whole hit that is at the base gives back the bytes of before it was added. Removing any
- * other hit leaves at most a unit in a counter.
+ * With decay, too, removing a hit gives back the counters as they were before it was added, if the hit lies exactly at
+ * the base and has an integer weight. Removing any other hit leaves at most a unit in a counter.
  */
 TEST(Remove, LeavesAtMostAUnit)
 {

@@ -48,7 +48,7 @@ struct hash_digits
 /* The size in bytes of an entry of the directory. There is one for each block, and it says where this block ends. */
 constexpr size_t directory_entry = 3;
 
-/* Loads such an entry: 24 bits are enough, because all blocks together have less than 2^24 bytes. */
+/* Loads an entry of the directory. Its 24 bits are enough, because all blocks together have less than 2^24 bytes. */
 inline uint32_t load_end(const unsigned char *entry)
 {
 	return entry[0] | static_cast<uint32_t>(load_le<uint16_t>(entry + 1)) << 8;

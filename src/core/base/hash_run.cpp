@@ -159,7 +159,7 @@ struct run_ahead
 	uint64_t hashes[hash_run_reader::at_once];
 };
 
-/* Merges two ascending lists into one, without those that come twice. There is no branch on a hash in the loop. */
+/* Merges two ascending lists into one. A hash that is in both is written once. The loop has no branch on a hash. */
 some_hashes merged(some_hashes a, some_hashes b, uint64_t *out)
 {
 	size_t i = 0;

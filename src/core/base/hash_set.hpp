@@ -39,9 +39,9 @@ size_t hash_set_bytes(uint64_t capacity, uint32_t beside);
 bool hash_set_has_room(const sb_hash_set *set);
 
 /*
- * hash_set_capacity_for() returns the smallest capacity that holds `count` hashes; hash_set_next_capacity() returns
- * the next larger capacity. Capacities are 12, 28, 60, ... With 0, 1 or 3 words beside, the array takes a little less
- * than a power of two bytes. Blocks of these sizes are what an allocator such as PostgreSQL's provides.
+ * A capacity is a number of slots: 12, 28, 60, ... hash_set_capacity_for() returns the smallest one that holds `count`
+ * hashes; hash_set_next_capacity() returns the next larger one. With 0, 1 or 3 words beside each hash, the array takes
+ * a little less than a power of two bytes. Blocks of these sizes are what an allocator such as PostgreSQL's provides.
  */
 uint64_t hash_set_capacity_for(uint64_t count);
 uint64_t hash_set_next_capacity(uint64_t capacity);
@@ -75,8 +75,8 @@ size_t hash_set_insert_many(sb_hash_set *set, const uint64_t *hashes, size_t cou
 uint64_t hash_set_missing(const sb_hash_set *set, const uint64_t *hashes, size_t count);
 
 /*
- * Stores the slots of hashes that the set has. If the hashes ascend and the set has no secret, its memory is read in
- * ascending order, too.
+ * Sets slots[i] to the slot of hashes[i]. If the hashes ascend and the set has no secret, its memory is read in
+ * ascending order, too. REQUIRES: the set has all these hashes.
  */
 void hash_set_find_many(const sb_hash_set *set, const uint64_t *hashes, size_t count, uint64_t *slots);
 
@@ -295,9 +295,9 @@ inline void in_batches(const sb_hash_set *set, Take take)
  * The two steps of hash_set_sort(). The first writes the hashes in the order of slots, and calls also(slots, count) for
  * the slots, some at a time. The second sorts what the first has written. Both may return SB_INTERRUPTED.
  *
- * In a set without a secret only hashes that stand close together are in the wrong order, except for hashes that found
- * the last slots taken, and have one of the first. (These have the highest bit, as no other hash in the first quarter
- * of the slots has.) They are written at the end of `out`, each in front of the one before.
+ * In a set without a secret, hashes that stand close together may be in the wrong order. Besides, hashes that found the
+ * last slots taken are in the first ones. They are known by their highest bit: no other hash in the first quarter of
+ * the slots has it. They are written at the end of `out`, each in front of the one before.
  */
 template <typename Also>
 [[nodiscard]] inline sb_status walk_to_sort(const sb_hash_set *set, uint64_t *out, Also also)

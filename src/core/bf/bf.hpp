@@ -1,6 +1,6 @@
 /*
- * bf.hpp: what the files of the bf share: reading a header without a value, adding a set of hashes to lines, exact
- * filters, and the sparse encoding of lines.
+ * bf.hpp: what the files of the bf share: reading a header without a value; adding a set of hashes, an exact filter or
+ * other lines to lines; the number of items in a line; and the sparse encoding of lines.
  */
 #ifndef STREAMBLOOM_BF_HPP
 #define STREAMBLOOM_BF_HPP

@@ -27,8 +27,8 @@
  *
  * A function that returns SB_NO_MEMORY or SB_INTERRUPTED leaves a builder with all the items that it had before, and
  * perhaps with some of those that were to be added. The builder can still be used, and the same call can be repeated,
- * because adding an item twice changes nothing. Every function returns SB_OUT_OF_RANGE for a builder that was not begun
- * or was released.
+ * because adding an item twice changes nothing. A function with a status returns SB_OUT_OF_RANGE for a builder that was
+ * not begun or was released, unless the function begins the builder.
  */
 #ifndef STREAMBLOOM_SB_BF_BUILDER_H
 #define STREAMBLOOM_SB_BF_BUILDER_H

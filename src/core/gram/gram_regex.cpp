@@ -20,7 +20,7 @@
  *  - A set such as [abc], of up to 16 characters and without a quantifier, is read like alternatives that are joined. A
  *    set whose characters all fold to the same one, such as [aA], is read like this character, also with a quantifier.
  *    Any other set ends the run and requires nothing: a set of more characters, a set of different characters with a
- *    quantifier, or a set with a hyphen, a class, an escape or ^.
+ *    quantifier, or a set that begins with ^ or has a hyphen, a class or an escape.
  *  - ^, \A, $ and \Z become the marks of the text's beginning and end: newlines do not end lines unless an option
  *    says so.
  *  - A dot, a class such as \d, and a constraint (\m, a lookahead, a lookbehind) end the run and require nothing.
@@ -137,7 +137,7 @@ private:
 
 	/*
 	 * Reads alternatives up to a closing parenthesis or the end. Adds their grams to the program, and steps that push
-	 * one answer for all alternatives. If they are those of a group that is joined (see the head of this file),
+	 * one answer for all alternatives. If the alternatives are a group that is joined (see the head of this file),
 	 * `behind` is the byte after its closing parenthesis. Then each alternative continues the run before the group, and
 	 * the characters at `behind` follow each alternative. If `behind` is NULL, the alternatives have runs of their own.
 	 */
@@ -386,9 +386,9 @@ private:
 	}
 
 	/*
-	 * Reads a set of characters. A set with a hyphen, a class, an escape or ^ is read like a dot. If all characters of
-	 * another set fold to the same one, it is read like that character. If not, it is read like alternatives if it has
-	 * up to most_joined characters and no quantifier, and otherwise like a dot.
+	 * Reads a set of characters. A set that begins with ^, or has a hyphen, a class or an escape, is read like a dot.
+	 * If all characters of another set fold to the same one, it is read like that character. If not, it is read like
+	 * alternatives if it has up to most_joined characters and no quantifier, and otherwise like a dot.
 	 */
 	bool read_bracket()
 	{

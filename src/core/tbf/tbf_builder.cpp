@@ -113,7 +113,7 @@ sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_t
 		return status;
 	sb_tbf_builder *builder = *out;
 
-	/* with recurring minimum, the cells decide at each hit which item gets an entry in the table */
+	/* Recurring minimum needs cells from the first hit on: they decide which items get an entry in its table. */
 	const bool items = (sums_of == SB_TBF_SUMS_OF_ITEMS || exact) && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
 	const sb_tbf largest = largest_filter();
 	if (builder->self_sized && items)
@@ -179,7 +179,10 @@ static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
 	return index < SB_TBF_PLANES ? static_cast<int>(index) : -1;
 }
 
-/* Adds one or more of the pending hits from number *done on, and counts them there. REQUIRES: there is such a hit. */
+/*
+ * Adds one or more pending hits, from hit number *done on. Raises *done by how many they are, unless one fails.
+ * REQUIRES: *done is less than the number of pending hits.
+ */
 static sb_status add_some_pending(sb_tbf_builder *builder, uint32_t *done)
 {
 	const pending_hits *pending = builder->pending;

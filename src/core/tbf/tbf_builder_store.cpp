@@ -1,6 +1,7 @@
 /*
  * tbf_builder_store.cpp: makes a stored filter from a builder's sums. They are sums of cells, or of items: those of
- * items are in a set, or in runs, which have the items of one process each, sorted by hash.
+ * items are in a set, or in runs, which have the items of one process each, sorted by hash. store_as_cells() makes a
+ * stored filter with cells from an exact one, by way of a builder.
  */
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_exact.hpp"

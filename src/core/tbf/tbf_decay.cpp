@@ -1,5 +1,6 @@
 /*
- * tbf_decay.cpp: decays a stored tbf by whole half-lives, in one pass over its counters.
+ * tbf_decay.cpp: decays a stored tbf by whole half-lives: its counters (of an exact filter, the counts of its items),
+ * and its list of hot items.
  *
  * Decay by j half-lives turns a counter q <= 2^(j-1) into 0, and any other into ceil(q / 2^j). So a counter that
  * becomes 0 is too low by at most half a unit then, and any other counter is rounded up. Two decays one after the

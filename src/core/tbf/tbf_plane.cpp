@@ -4,9 +4,9 @@
  * A block with many sums has a *word* for the sum of each cell, a block with few sums has a *list* of them. Memory is
  * allocated in pieces. Some pieces have the words of blocks. If n blocks have words already, a new piece has room for
  * n / 4 more blocks, but for at least one and for at most `most_blocks`. So a plane of many blocks needs few
- * allocations, and takes at most a fourth more memory than its blocks need. Other pieces have the lists of blocks, and
- * their sizes grow in the same way. When a block gets a larger list, or words instead of its list, the memory of the
- * old list is kept for the next list of that size.
+ * allocations, and the words take at most a fourth more memory than they need. Other pieces have the lists of blocks. A
+ * new piece has a fourth of the memory of all earlier ones, but at least 4 kB and at most 1 MB. When a block gets a
+ * larger list, or words instead of its list, the memory of the old list is kept for the next list of that size.
  */
 #include "tbf/tbf_plane.hpp"
 

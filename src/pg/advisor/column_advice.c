@@ -81,7 +81,7 @@ bf_index_ranges_of_rare_value(const SampleColumn *column, bool all, uint32 units
 	return ranges;
 }
 
-/* An index of any kind has at least this many pages if its table is not empty: the meta page and another page. */
+/* A bf, B-tree or GIN index of a table with rows has at least this many pages: the meta page and another page. */
 #define LEAST_PAGES 2
 
 /*

@@ -1,7 +1,7 @@
 /*
- * item_kind.h: the functions of item_kind.c that only item.c calls: the hash of a kind's name, the error for an item of
- * another kind, and hints for untyped items. A kind is the sort of items that a filter holds; an untyped item is a
- * literal or a parameter without a type (item.h).
+ * item_kind.h: the functions of item_kind.c that no other file but item.c calls: the hash of a kind's name, the error
+ * for an item of another kind, and hints for untyped items. A kind is the sort of items that a filter holds; an untyped
+ * item is a literal or a parameter without a type (item.h).
  */
 #ifndef STREAMBLOOM_PG_ITEM_KIND_H
 #define STREAMBLOOM_PG_ITEM_KIND_H

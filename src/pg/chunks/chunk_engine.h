@@ -14,7 +14,7 @@
 
 typedef struct ChunkEngines ChunkEngines;
 
-/* Returns the relations of such extensions in this database, or NULL if none of these extensions is installed. */
+/* Returns the relations of TimescaleDB and Citus in this database, or NULL if neither extension is installed. */
 extern ChunkEngines *chunk_find_engines(void);
 
 /* Raises an error if an extension may keep the relation's rows elsewhere. `engines` may be NULL. */

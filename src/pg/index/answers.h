@@ -12,8 +12,8 @@
 #include "nodes/pathnodes.h"
 
 /*
- * The number of a table's partitions whose indexes are asked the same question. The answers of the other partitions are
- * taken to be the mean of these answers.
+ * If the indexes of this many partitions of a table were asked the same question, the mean of their answers usually
+ * stands for the answers of the other partitions.
  */
 #define BF_MOST_CHILDREN 8
 

@@ -128,7 +128,10 @@ may_maintain(Oid table, const FormData_pg_class *form)
 #endif
 }
 
-/* Raises an error if the user lacks the right. Returns false if the index or the table no longer exists. */
+/*
+ * Raises an error if the user lacks the right. Unless the index is only summarized, also raises one if row-level
+ * security applies to the user. Returns false if the index or the table no longer exists.
+ */
 static bool
 check_right(Oid index, Oid table, BfRight right)
 {

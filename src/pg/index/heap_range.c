@@ -1,5 +1,6 @@
 /*
- * heap_range.c: the different items of a range of the heap: for each column an array of hashes, in any order.
+ * heap_range.c: reads the different items of a range of the heap: for each column an array of hashes, in any order.
+ * Also estimates how many items a range that lacks pages will have once it is full.
  */
 #include "index/heap_reader.h"
 

@@ -198,9 +198,9 @@ least_sum(double *sums, size_t count, int64 keep)
 }
 
 /*
- * Sets lists->kept to all items whose `from` is at least the keep-th largest `from`, or whose `over` is at least the
- * keep-th largest `over`. _tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over + rest), where
- * `rest` is the same for all items. In either order the first `keep` items are among the items kept.
+ * Sets lists->kept to all items whose ListedItem.from is at least the keep-th largest one, or whose ListedItem.over is
+ * at least the keep-th largest one. _tbf_rollup_hottest() (SQL) orders its answer by from, or by max(from, over +
+ * rest), where `rest` is the same for all items. In either order the first `keep` items are among the items kept.
  */
 static void
 find_kept(RollupLists *lists)

@@ -1,5 +1,5 @@
 # Keepers.pm: the parties (processes of the test) of NotOneRow.pm that summarize, vacuum and build the indexes, and
-# change them and their tables. Others insert rows and read meanwhile.
+# change them and their tables. Other parties insert rows and read meanwhile. check_all() checks the indexes at the end.
 package NotOneRow::Keepers;
 
 use strict;
