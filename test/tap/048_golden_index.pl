@@ -1,9 +1,10 @@
 # The pages of bf indexes, byte by byte. A patch version must write them as the patches before it do, and must be able
 # to read the pages that those have written (docs/compatibility.md).
 #
-# golden/index*.txt have the pieces of 32 bytes that are not all zeros. Bytes that differ each time an index is made
-# count as zeros: LSN, checksum, and the transaction ids of the horizons on filter pages. With STREAMBLOOM_GOLDEN=FOLDER
-# the test writes files that differ into this folder, which the user who runs the server has to be able to write to.
+# golden/index*.txt have the pieces of 32 bytes that are not all zeros (of one index, a digest instead of its filter
+# pages). Bytes that differ each time an index is made count as zeros: LSN, checksum, and the transaction ids of the
+# horizons on filter pages. With STREAMBLOOM_GOLDEN=FOLDER the test writes files that differ into this folder, which the
+# user who runs the server has to be able to write to.
 use strict;
 use warnings;
 

@@ -1,8 +1,8 @@
 /*
  * kernel_test.cpp: tests kernels, which are inner loops with a variant for certain processors (base/simd.hpp). The
  * variant for this processor and the portable one do the same, bit for bit, and both do what a few plain lines here do.
- * This file has the kernels of bf and of sets of hashes. kernel_tbf_test.cpp and kernel_stable_test.cpp have the
- * others.
+ * This file tests the choice of the variant, and the kernels of bf and of sets of hashes. kernel_tbf_test.cpp and
+ * kernel_stable_test.cpp test those of the other types.
  *
  * With STREAMBLOOM_TEST_SIMD=portable in the environment the whole executable runs on the portable code. ctest runs
  * it in this way too.

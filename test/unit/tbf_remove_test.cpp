@@ -1,6 +1,7 @@
 /*
  * tbf_remove_test.cpp: hits are removed again. Whatever is added and removed, and however the filter is stored,
- * decayed, widened and merged in between, no item has less than the exact count of its remaining hits.
+ * decayed, widened and merged in between, no item has less than the exact count of its remaining hits. Removing more
+ * than an item has is refused.
  */
 #include "tbf_support.h"
 

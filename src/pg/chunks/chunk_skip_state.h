@@ -99,7 +99,7 @@ extern void chunk_skip_read_plan(ChunkSkipState *state, const CustomScan *plan);
  */
 extern void chunk_skip_find_wanted(ChunkSkipState *state);
 
-/* Asks about the arguments that are known when the execution begins, and sets place[] and kept. */
+/* Asks about the arguments that are known when the execution begins. Sets place[] and kept: which children are kept. */
 extern void chunk_skip_ask_at_start(ChunkSkipState *state);
 
 /*
@@ -110,8 +110,8 @@ extern void chunk_skip_ask_at_start(ChunkSkipState *state);
 extern void chunk_skip_ask_for_scan(ChunkSkipState *state);
 
 /*
- * Counts for each reason how many children are read for it. If `valid` is NULL, all children that are kept are read,
- * otherwise those whose places are in `valid`.
+ * Adds to because[] how many children are read for each reason, unless EXPLAIN does not show this. If `valid` is NULL,
+ * all children that are kept are read, otherwise those whose places in the copy of the Append are in `valid`.
  */
 extern void chunk_skip_count_reasons(ChunkSkipState *state, const Bitmapset *valid);
 

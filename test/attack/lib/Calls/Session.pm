@@ -135,7 +135,8 @@ sub columns
 	return @columns;
 }
 
-# Returns the rows of a query. No other query may be waiting for its answer. Dies on an error.
+# Returns the rows of a query; none if the server closes the session. No other query may be waiting for its answer. Dies
+# on an error.
 sub ask
 {
 	my ($self, $query) = @_;
