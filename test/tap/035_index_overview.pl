@@ -1,6 +1,6 @@
-# The view bf_indexes, where it cannot read indexes. Damaged indexes are named, and the others are shown. On a standby
-# unlogged indexes are named, the others are shown as on the primary, and the view says that its commands are for the
-# primary.
+# The view bf_indexes when it cannot read some indexes. Damaged indexes are named, and the others are shown. On a
+# standby unlogged indexes are named, the others are shown as on the primary, and the view says that its commands are
+# for the primary.
 use strict;
 use warnings;
 

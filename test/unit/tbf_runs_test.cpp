@@ -339,8 +339,8 @@ TEST(TbfRuns, LoseNothingWhenMemoryEndsOrSomebodyStops)
 }
 
 /*
- * The core asks its caller again and again whether to stop. Here the answer to one of these questions is yes, to each
- * in its turn: the result is SB_INTERRUPTED, or the whole value if fewer questions are asked.
+ * The core asks its caller again and again whether to stop. Here one of the answers is yes: in each round that of a
+ * later question. The result is SB_INTERRUPTED, or the whole value if fewer questions are asked.
  */
 TEST(TbfRuns, AStopGivesNoWrongCounters)
 {
@@ -376,8 +376,8 @@ TEST(TbfRuns, AStopGivesNoWrongCounters)
 }
 
 /*
- * The runs of several workers have items in common. Only when the runs are read together is it known whether they have
- * so many different items that a set would have become cells.
+ * The runs of several workers have items in common. Whether they have so many different items that a set would have
+ * become cells is known only when the runs are read together.
  */
 TEST(TbfRuns, OutgrowASetLikeItems)
 {

@@ -47,7 +47,7 @@ static void store_bytes(unsigned char *to, uint64_t value)
 		*to = static_cast<unsigned char>(value);
 }
 
-/* Calls work(std::integral_constant) for the width, so that the compiler knows it inside the loops. */
+/* Calls work(std::integral_constant) for a width of 0 to 8 bytes, so that the compiler knows it inside the loops. */
 template <typename Work>
 static void for_width(int width, Work work)
 {

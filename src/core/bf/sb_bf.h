@@ -177,10 +177,10 @@ double		sb_bf_room(const sb_bf *bf) SB_NOEXCEPT;
 SB_NODISCARD sb_status sb_bf_measure(const sb_bf *bf, const void *lines, sb_bf_stats *out) SB_NOEXCEPT;
 
 /*
- * Estimates sb_bf_stats.current_fpr from 32 lines of the filter. The result is off by some ten percent of itself; for
- * an exact filter it is 0. If you only need to know whether the rate is above a limit, pass this limit as `above`, else
- * pass 0. With a limit, the result may be 0 if the rate is clearly below the limit; such a call nearly always takes
- * less than a tenth of the time of a union.
+ * Estimates sb_bf_stats.current_fpr from 32 lines, or all if the filter has fewer. The result is off by some ten
+ * percent of itself; for an exact filter it is 0. If you only need to know whether the rate is above a limit, pass this
+ * limit as `above`, else pass 0. With a limit, the result may be 0 if the rate is clearly below the limit; such a call
+ * nearly always takes less than a tenth of the time of a union.
  */
 double		sb_bf_sample_fpr(const sb_bf *bf, const void *lines, double above) SB_NOEXCEPT;
 

@@ -109,7 +109,10 @@ private:
 		return true;
 	}
 
-	/* Reads "***=" (the rest is a plain text: *literal), "***:", and options such as "(?i)". */
+	/*
+	 * Reads what may stand before an expression: "***=" (then *literal becomes true, and the rest is plain text), "***:",
+	 * and options such as "(?i)". Returns false if it is not understood.
+	 */
 	bool read_director(bool *literal)
 	{
 		if (take("***"))

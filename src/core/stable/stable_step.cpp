@@ -45,8 +45,8 @@ constexpr size_t groups_ahead = 2; /* how many groups ahead cells are prefetched
 constexpr size_t ahead_from = 131072;
 
 /*
- * What is known of some groups of steps in advance: the places of the items' cells, and the first bit of each step's
- * run. A run is the neighbouring cells that a step evicts, that is, lowers by 1.
+ * What is known in advance of some groups of four steps: the places of the items' cells, and the first bit of each
+ * step's run. A run is the neighbouring cells that a step evicts, that is, lowers by 1.
  */
 struct known_steps
 {

@@ -234,8 +234,8 @@ static sb_status store_both(sb_tbf_builder *builder, value_block *value, sb_tbf 
 }
 
 /*
- * Moves items from runs to a set, unless the counters can be added up from the runs. An exact filter needs each item
- * once, and so does minimum increase. If there are builder->filters, add_up_both() adds the items from a set.
+ * Moves items from runs to a set if a set is needed. An exact filter and minimum increase need each item once. If there
+ * are builder->filters, add_up_both() reads the items from a set. Otherwise the counters are added up from the runs.
  */
 static sb_status own_items_to_store(sb_tbf_builder *builder)
 {

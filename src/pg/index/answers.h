@@ -1,8 +1,8 @@
 /*
  * answers.h: whether indexes may be asked while a statement is planned (estimate.h), and the memory of what they have
- * answered. The same is asked several times: the cost of an index is estimated more than once, and the partitions of a
- * table have indexes of their own. So answers are kept for the rest of the statement, and if enough partitions were
- * asked, the mean of their answers counts as the answer of the others.
+ * answered. The same question is asked several times: the cost of an index is estimated more than once, and each
+ * partition of a table has an index of its own. So answers are kept for the rest of the statement, and if enough
+ * partitions were asked, the mean of their answers counts as the answer of the other partitions.
  */
 #ifndef STREAMBLOOM_PG_INDEX_ANSWERS_H
 #define STREAMBLOOM_PG_INDEX_ANSWERS_H

@@ -20,7 +20,7 @@ bf_index_take_set(sb_hash_set *set)
 	return hashes;
 }
 
-/* The number of rows that a range of the default size has, roughly. A set of this size rarely has to grow. */
+/* The number of rows that a range of the default size has, roughly. A set with room for so many rarely has to grow. */
 #define ITEMS_EXPECTED 2048
 
 /*

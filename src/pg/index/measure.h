@@ -18,8 +18,8 @@ typedef struct BfRangeMeasure
 
 /*
  * Measures the lines on page `page` of a column (counted from the column's first page in the group) of all ranges that
- * are summarized there. Adds the results to ranges[], which has an element for each range of the group. Adds nothing if
- * the group was replaced.
+ * are summarized there, and notes which ranges are full. Adds the results to ranges[], which has an element for each
+ * range of the group. Adds nothing if the group was replaced.
  */
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);

@@ -7,7 +7,7 @@
 #include "index/refresh.h"
 #include "index/sizes.h"
 
-/* Makes groups of a level until the first `ranges` ranges have one, or the directory is full. */
+/* Makes groups of a level until each of its first `ranges` ranges is in a group, or the directory is full. */
 extern void bf_index_add_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks);
 
 /*

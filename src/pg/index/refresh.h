@@ -38,8 +38,8 @@ extern uint32 bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *g
 
 /*
  * Summarizes anew ranges of the levels above 0 that are too full, the fullest one first. Leaves out those that would
- * probably stay too full (BfMetaPage.in_vain). Ends when no other one is left, or when half of the heap's pages were
- * read; but it does at least one range, however long.
+ * probably stay too full (BfMetaPage.in_vain). Ends when no other range is left, or when half of the heap's pages were
+ * read. So it summarizes at least one range, however long.
  */
 extern void bf_index_refresh_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks);
 

@@ -36,8 +36,8 @@ extern void bf_index_begin_sample(BfSample *sample, const Condition *condition, 
 extern void bf_index_take_common(const BfSample *sample, Condition *condition);
 
 /*
- * Sets *condition to at most `most` of the alternatives that are not common, spread evenly over these. Returns for how
- * many of them each chosen one stands.
+ * Chooses at most `most` of the alternatives that are not common, spread evenly, and sets *condition to those. Returns
+ * how many alternatives there are for each chosen one, without the common ones.
  */
 extern double bf_index_take_others(const BfSample *sample, uint32 most, Condition *condition);
 

@@ -131,8 +131,8 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
 }
 
 /*
- * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of
- * them. A range is asked about an item only if the ranges above say "maybe" too. But with more than MOST_CARRIED items
+ * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of the
+ * items. A range is asked about an item only if the ranges above say "maybe" too. But with more than MOST_CARRIED items
  * only level 0 is asked.
  */
 static double
