@@ -1,10 +1,10 @@
 /*
  * chunk_look.c: looks at the pages of a chunk that a bf index has named (see chunk_look.h).
  *
- * All row versions on a page are looked at, as by a sequential scan, so HOT chains do not matter. The hashes of their
- * values are compared with the hashes of the searched values. The index itself relies on the rule that equal values
- * have equal hashes, so no row that the index would find is missed here. If two different values have the same hash,
- * the chunk is read, and its query compares the values themselves.
+ * As in a sequential scan, all row versions on a page that the snapshot sees are looked at, so HOT chains do not
+ * matter. The hashes of their values are compared with the hashes of the searched values. The index itself relies on
+ * the rule that equal values have equal hashes, so no row that the index would find is missed here. If two different
+ * values have the same hash, the chunk is read, and its query compares the values themselves.
  */
 #include "chunks/chunk_look.h"
 
