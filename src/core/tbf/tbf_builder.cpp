@@ -1,5 +1,6 @@
 /*
- * tbf_builder.cpp: begins and ends builders, and adds hits to their sums. See sb_tbf_builder.h.
+ * tbf_builder.cpp: begins and ends builders, adds hits to their sums, checks totals, and names hot items. See
+ * sb_tbf_builder.h.
  *
  * In a builder that is not small (pending_from_words) the newest hits stay pending as long as they are of one
  * half-life. They are added a batch at a time, so that the memory of the next hits can be prefetched. This does not

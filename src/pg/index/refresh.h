@@ -1,5 +1,6 @@
 /*
- * refresh.h: what summarize.c, refresh.c, replace.c, unite.c and new_group.c share.
+ * refresh.h: what a summarizer works on, and the functions that summarize ranges, also anew. For summarize.c,
+ * refresh.c, replace.c, unite.c and new_group.c.
  */
 #ifndef STREAMBLOOM_PG_INDEX_REFRESH_H
 #define STREAMBLOOM_PG_INDEX_REFRESH_H
