@@ -199,6 +199,38 @@ TEST(TbfOutgrown, PlanesMoveWhileAnExactFilterIsAdded)
 	}
 }
 
+/*
+ * A set is outgrown only by different items. And it gets room for all items of an exact filter before the first of them
+ * comes: they come in the order of their hashes, and would fill the beginning of a set that grows step by step, which
+ * would then use the secret (sb_hash_set.h).
+ */
+TEST(TbfOutgrown, ExactFiltersGetRoomForTheirDifferentItems)
+{
+	Random random(7);
+	Memory memory;
+	const sb_tbf any = planned(1, hour, true);
+	const auto exact_filter = [&](size_t items) {
+		std::vector<Hit> hits;
+		for (size_t i = 0; i < items; i++)
+			hits.push_back({random(), 2 * hour});
+		return stored_by(self_sized(&memory.memory, any, hits).get());
+	};
+	{
+		const Tbf filter = exact_filter(500);
+		SmallLimits limits(2, 1500);
+		Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+		for (int times = 0; times < 3; times++)
+			ASSERT_EQ(add_filter(builder, filter), SB_OK);
+		EXPECT_FALSE(is_outgrown(builder.get()));
+		EXPECT_EQ(builder->set.count, 500u);
+	}
+	Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
+	for (const size_t items : {65000u, 30000u, 65000u})
+		ASSERT_EQ(add_filter(builder, exact_filter(items)), SB_OK);
+	EXPECT_EQ(builder->set.secret[0], 0u);
+	EXPECT_EQ(builder->set.count, 160000u);
+}
+
 /* The same while pending hits are added. */
 TEST(TbfOutgrown, PlanesMoveWhilePendingHitsAreAdded)
 {

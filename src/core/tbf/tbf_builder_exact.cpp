@@ -10,6 +10,30 @@ using namespace streambloom;
 /* ------------------------------------------------------------------------ in */
 
 /*
+ * Makes room in the builder's set for the items of an exact filter, before any of them is inserted. make_room_for() in
+ * tbf_builder_items.cpp says why, and why items that the set already has are not counted. They are only looked for if
+ * the set would have to grow. With a weight of 0 no item is inserted.
+ */
+static sb_status make_room_for_exact(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
+									 const filter_weight *weight)
+{
+	if (builder->form != sums_form::items || weight->factor == 0 ||
+		hash_set_capacity_for(builder->set.count + filter->item_count + 1) <= builder->set.capacity)
+		return SB_OK;
+	if (builder->set.count == 0)
+		return grow_to(builder, uint64_t{filter->item_count} + 1);
+	exact_reader reader(filter, cells);
+	uint64_t wanted = builder->set.count + 1;
+	while (const size_t count = reader.next())
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		wanted += hash_set_missing(&builder->set, reader.hashes(), count);
+	}
+	return reader.status() == SB_OK ? grow_to(builder, wanted) : reader.status();
+}
+
+/*
  * Adds some items. A count may be split into parts, one for each plane. (A plane has the sums of 16 half-lives, see
  * tbf_sums.hpp.) Parts that are too old for the planes that are kept are dropped.
  */
@@ -17,7 +41,7 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 {
 	bool inserted = false;
 	if (builder->form == sums_form::items)
-		if (sb_status status = grow_to(builder, builder->set.count + count + 1); status != SB_OK)
+		if (sb_status status = grow_if_needed(builder); status != SB_OK)
 			return status;
 	for (int j = 0; j < items->parts(); j++)
 	{
@@ -40,9 +64,11 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
 										const filter_weight *weight)
 {
+	sb_status status = make_room_for_exact(builder, filter, cells, weight);
+	if (status != SB_OK)
+		return status;
 	int planes;
 	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
-	sb_status status = SB_OK;
 	for (int i = 0; i < planes && status == SB_OK; i++)
 		status = make_plane(builder, index - i);
 	if (status != SB_OK)
