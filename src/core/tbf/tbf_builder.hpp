@@ -12,6 +12,7 @@
 #define STREAMBLOOM_TBF_BUILDER_HPP
 
 #include "base/hash_set.hpp"
+#include "base/stop.hpp"
 #include "tbf/tbf_runs.hpp"
 #include "tbf/tbf_sums.hpp"
 #include "tbf/tbf_top.hpp"
@@ -180,6 +181,23 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
 
 /* Brings the set to a state in which it can have `items` items in all, as grow() does for one more. */
 [[nodiscard]] sb_status grow_to(sb_tbf_builder *builder, uint64_t items);
+
+/*
+ * Reads all hashes that a reader still has, and counts in *missing those that the set lacks. May return SB_INTERRUPTED.
+ * REQUIRES: no two of the hashes are equal.
+ */
+template <typename Reader>
+[[nodiscard]] sb_status count_missing(const sb_hash_set *set, Reader *reader, uint64_t *missing)
+{
+	*missing = 0;
+	while (const size_t count = reader->next())
+	{
+		if (stop_wanted())
+			return SB_INTERRUPTED;
+		*missing += hash_set_missing(set, reader->hashes(), count);
+	}
+	return SB_OK;
+}
 
 /* Moves the items to a set of another capacity, to one with room for more planes, or to one that uses the secret. */
 [[nodiscard]] sb_status remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside);

@@ -23,14 +23,10 @@ static sb_status make_room_for_exact(sb_tbf_builder *builder, const sb_tbf *filt
 	if (builder->set.count == 0)
 		return grow_to(builder, uint64_t{filter->item_count} + 1);
 	exact_reader reader(filter, cells);
-	uint64_t wanted = builder->set.count + 1;
-	while (const size_t count = reader.next())
-	{
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		wanted += hash_set_missing(&builder->set, reader.hashes(), count);
-	}
-	return reader.status() == SB_OK ? grow_to(builder, wanted) : reader.status();
+	uint64_t missing;
+	if (sb_status status = count_missing(&builder->set, &reader, &missing); status != SB_OK)
+		return status;
+	return reader.status() == SB_OK ? grow_to(builder, builder->set.count + missing + 1) : reader.status();
 }
 
 /*
@@ -48,8 +44,6 @@ static sb_status add_some(sb_tbf_builder *builder, const weighted_items *items, 
 		const int index = items->plane_of_part(j);
 		if (index < 0)
 			continue;
-		if (sb_status status = make_plane(builder, index); status != SB_OK)
-			return status;
 		if (sb_status status = add_words(builder, index, items->hashes(), items->words(j), count); status != SB_OK)
 			return status;
 		inserted = true;

@@ -284,14 +284,9 @@ sb_status streambloom::own_items(sb_tbf_builder *builder)
 static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
 {
 	item_reader reader(other);
-	uint64_t wanted = builder->set.count + 1;
-	while (const size_t count = reader.next())
-	{
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		wanted += hash_set_missing(&builder->set, reader.hashes(), count);
-	}
-	return grow_to(builder, wanted);
+	uint64_t missing;
+	const sb_status status = count_missing(&builder->set, &reader, &missing);
+	return status == SB_OK ? grow_to(builder, builder->set.count + missing + 1) : status;
 }
 
 /* Adds some items of `other` to the planes that match. */
