@@ -96,11 +96,11 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 
 /*
  * Makes a group of these ranges, and counts in *full those that are full: in some column they have far more items than
- * the other ranges of the group. The filters get line_counts[] lines; or as many as those of the group before, if that
+ * the other ranges of the group. Returns false if the directory has no room for the group. The filters get line_counts[] lines; or as many as those of the group before, if that
  * group has as many ranges, and its filters have at least as many lines and hardly more
- * (bf_index_settle_by_last_group()).
+ * (bf_index_settle_by_group_before()).
  */
-static void
+static bool
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
 			BfFullRanges *full)
 {
@@ -116,7 +116,10 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 	BfGroupLines lines;
 	BfHorizons	horizons = {0};
 
-	bf_index_settle_by_last_group(geometry, 0, count, line_counts);
+	bf_index_settle_by_group_before(geometry, 0, group.first_range, count, line_counts);
+	if (!bf_index_can_publish(index, &group, 1))
+		return false;
+	geometry = bf_index_current_geometry(index);	/* a page for the directory may have been added */
 	bf_index_make_lines(&lines, geometry, &group);
 	for (uint32 i = 0; i < count; i++)
 		bf_index_select_range(&lines, i);
@@ -144,6 +147,7 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 			}
 	bf_index_free_lines(&lines);
 	bf_index_begin_ranges(index, 0, items[0].range + count);
+	return true;
 }
 
 /* The memory that the items of `count` ranges take. It may be much if values have many keys. */
@@ -218,10 +222,9 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 		}
 		count_items(geometry, items, have, counts);
 		count = bf_index_group_to_build(&groups, counts->columns, geometry->columns, next - have, have, lines);
-		if (!bf_index_reserve_entries(index, 1))
-			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		write_group(index, items, count, counts, lines, &full);
+		if (!write_group(index, items, count, counts, lines, &full))
+			break;				/* the ranges that follow are always read */
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;

@@ -46,12 +46,6 @@
 #include "index/measure.h"
 #include "index/sizes.h"
 
-/*
- * A range above level 0 has about this false-positive rate if it has nearly four times the items that its filters were
- * made for. Such ranges are exceptions: because of them alone an index is not called too full (read_pages()).
- */
-#define RATE_OF_EXCEPTIONS 0.5
-
 /* Filters are too full if their mean false-positive rate is more than this many times the rate that was asked for. */
 #define TOO_FULL 4
 
@@ -314,12 +308,6 @@ read_pages(void *argument)
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
 	begun = meta->begun[0];
 	overview->summarized = Min(begun, overview->ranges);
-	/*
-	 * The index is called too full if ranges above level 0 stayed too full when they were summarized anew
-	 * (least_in_vain). But it is not if even the lowest of their rates is RATE_OF_EXCEPTIONS or more. Ranges with such
-	 * a rate have far more items than the others, and an index that is built anew would have them too.
-	 */
-	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		overview->levels += meta->groups[level] > 0;
 	overview->full_ranges = meta->full_ranges;
