@@ -528,7 +528,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
  * Groups are moved to free pages only if at least LEAST_FREE_PAGES pages of the file are free, and at least the share
  * LEAST_FREE_SHARE of it.
  */
-#define LEAST_FREE_PAGES 64
+#define LEAST_FREE_PAGES 16
 #define LEAST_FREE_SHARE 0.25
 
 /* Finds the group that ends last in the file. Returns false if a directory page ends last. */
