@@ -96,9 +96,9 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 
 /*
  * Makes a group of these ranges, and counts in *full those that are full: in some column they have far more items than
- * the other ranges of the group. Returns false if the directory has no room for the group. The filters get line_counts[] lines; or as many as those of the group before, if that
- * group has as many ranges, and its filters have at least as many lines and hardly more
- * (bf_index_settle_by_group_before()).
+ * the other ranges of the group. Returns false if the directory has no room for the group. The filters get
+ * line_counts[] lines; or as many as those of the group before, if that group has as many ranges, and its filters have
+ * at least as many lines and hardly more (bf_index_settle_by_group_before()).
  */
 static bool
 write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,

@@ -1,7 +1,7 @@
 /*
- * directory.c: publishes groups, and lets ranges begin. A group is consecutive ranges whose filters are stored together;
- * the directory says where the groups lie. When a range has begun, whoever inserts a row into it also looks at its
- * filters.
+ * directory.c: publishes groups, and lets ranges begin. A group is consecutive ranges whose filters are stored
+ * together; the directory says where the groups lie. When a range has begun, whoever inserts a row into it also looks
+ * at its filters.
  *
  * A group is added in three steps: room is made in the directory (bf_index_can_publish()), its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
@@ -289,7 +289,8 @@ continues(const EntriesChange *publication, const NewStretch *last, const NewStr
 	const BlockNumber stride = last->groups > 1 ? last->stride : next->first_block - last->first_block;
 
 	return last->ranges == next->ranges && next->first_block > last->first_block &&
-		next->first_block == last->first_block + last->groups * stride && (next->groups == 1 || next->stride == stride) &&
+		next->first_block == last->first_block + last->groups * stride &&
+		(next->groups == 1 || next->stride == stride) &&
 		memcmp(last->lines, next->lines, publication->columns * sizeof(uint32)) == 0;
 }
 
@@ -406,7 +407,8 @@ bf_index_can_publish(Relation index, const BfGroup *groups, int count)
 	/* the entries that go, perhaps that of the stretch before, those that move to their places, and new ones */
 	for (uint32 i = 0; i < old + (end - begin); i++)
 	{
-		const uint32 entry = i < publication.old_count ? publication.old[i] : i < old ? before->entry : begin + (i - old);
+		const uint32 entry = i < publication.old_count ? publication.old[i] :
+			i < old ? before->entry : begin + (i - old);
 		const uint32 page = pages_for(entry + 1, geometry->columns);
 		int			at = 0;
 
@@ -450,7 +452,9 @@ bf_index_publish(Relation index, const BfGroup *groups, int count)
 	}
 	if (publication.new_count > publication.old_count)
 		change.meta->stretches += publication.new_count - publication.old_count;
-	/* The last entries move to the places that are left over, the highest place first: so none of them is such a place. */
+	/*
+	 * The last entries move to the places that are left over, the highest place first: so none of them is such a place.
+	 */
 	for (uint32 i = publication.old_count; i > publication.new_count; i--)
 	{
 		const uint32 last = --change.meta->stretches;

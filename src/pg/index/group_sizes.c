@@ -281,7 +281,8 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 
 	if (groups->sizes[0] == 0)
 		decide_groups(groups, columns, column_count, begin, count, lines);
-	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count) && !groups->is_far_above)
+	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count) &&
+			 !groups->is_far_above)
 		decide_with_added(groups, columns, column_count, begin, count, lines);
 	ranges = without_full(groups, columns, column_count, groups->sizes[0]);
 	find_lines(columns, column_count, 0, ranges, lines);

@@ -35,8 +35,8 @@
  * each group to the next. So the directory is short, however many groups there are.
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
- * pages_per_range was not given, it is chosen before the first group is made. Of the other fields `publications` and `begun`
- * never become smaller.
+ * pages_per_range was not given, it is chosen before the first group is made. Of the other fields `publications` and
+ * `begun` never become smaller.
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
  * free (space.c): they belonged to a replaced group or to the directory, or were left there by a crash or an error.

@@ -105,7 +105,8 @@ bf_index_measure_group(Relation index, const BfGeometry *geometry, const BfGroup
 	measure->rate = 0;
 	measure->full = 0;
 	for (int column = 0; column < group->columns; column++)
-		measure_column(index, group, column, bf_index_parameters(geometry, group->level, column), pages, measure, is_full);
+		measure_column(index, group, column, bf_index_parameters(geometry, group->level, column), pages, measure,
+					   is_full);
 	for (uint32 i = group->ranges; i-- > 0;)
 		if (is_full[i])
 		{

@@ -35,8 +35,8 @@ typedef struct BfGroupMeasure
 {
 	BfItems		items;			/* -1: the range is not summarized; infinite: it is full, and its bits tell nothing */
 	/*
-	 * The false-positive rate of each range, as a multiple of the rate that was asked for: the highest of its columns. 0:
-	 * the range is not summarized, or full in all columns.
+	 * The false-positive rate of each range, as a multiple of the rate that was asked for: the highest of its columns.
+	 * 0: the range is not summarized, or full in all columns.
 	 */
 	double		rates[BF_INDEX_MAX_RANGES];
 	double		rate;			/* the mean of a column's rates: the highest of the columns */
@@ -45,8 +45,8 @@ typedef struct BfGroupMeasure
 } BfGroupMeasure;
 
 /*
- * Measures a group by at most `pages` pages of each column, spread evenly. One page has as many lines of each range as a
- * page has positions, which tells the mean over the ranges. BF_PAGES_THAT_TELL pages tell what each range has.
+ * Measures a group by at most `pages` pages of each column, spread evenly. One page has as many lines of each range as
+ * a page has positions, which tells the mean over the ranges. BF_PAGES_THAT_TELL pages tell what each range has.
  */
 #define BF_PAGES_THAT_TELL 16
 

@@ -138,7 +138,9 @@ count_some(const BfSummarizer *work, const BfGeometry *geometry, int level, uint
 	}
 }
 
-/* The ranges before the end of the level's groups, at most `most` of them, by whole groups: the first of these ranges. */
+/*
+ * The ranges before the end of the level's groups, at most `most` of them, by whole groups: the first of these ranges.
+ */
 static uint32
 first_of_last_groups(const BfGeometry *geometry, int level, uint32 most)
 {

@@ -3,8 +3,8 @@
  * that summarize all ranges.
  *
  * A group is consecutive ranges of the heap whose filters have the same size, on pages of its own. This size never
- * changes. But a column is added later, rows are deleted, the first ranges were unlike all others; then other groups are
- * made for the same ranges, with filters of the size that they need now:
+ * changes. But a column is added later, rows are deleted, the first ranges were unlike all others; then other groups
+ * are made for the same ranges, with filters of the size that they need now:
  *
  * 1. On all pages of the old groups the ranges become unsummarized. Nobody relies on these pages any more.
  * 2. The pages of the new groups are written, with all ranges unsummarized, on free pages (space.c).
@@ -143,8 +143,8 @@ is_known(double items)
 }
 
 /*
- * Finds the lines that a group with these items needs in each column, and returns the number of its pages. If hardly any
- * items are known, the column keeps its lines.
+ * Finds the lines that a group with these items needs in each column, and returns the number of its pages. If hardly
+ * any items are known, the column keeps its lines.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const BfItems *items, uint32 *lines)
@@ -190,8 +190,8 @@ has_full(const BfGroup *group, const BfGroupMeasure *measure)
 }
 
 /*
- * How far is a group off what its ranges need: how many times too full or too large is it? It is remade if the result is
- * not 0.
+ * How far is a group off what its ranges need: how many times too full or too large is it? It is remade if the result
+ * is not 0.
  */
 static double
 how_far_off(const BfGeometry *geometry, const BfGroup *group, const BfGroupMeasure *measure)
@@ -235,8 +235,8 @@ new_list(const BfGeometry *geometry)
 }
 
 /*
- * Sets *off to the groups that are to be remade by what their bits tell. Sets *others to groups of level 0 of which rows
- * may have been deleted: those that are large enough to be remade for that, and that the heap fills.
+ * Sets *off to the groups that are to be remade by what their bits tell. Sets *others to groups of level 0 of which
+ * rows may have been deleted: those that are large enough to be remade for that, and that the heap fills.
  */
 static void
 measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, CandidateList *off,
@@ -264,7 +264,8 @@ measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber
 			}
 			if (candidate.off > 0)
 				off->groups[off->count++] = candidate;
-			else if (level == 0 && (uint64) (range + group.ranges - 1) * geometry->level[0].pages_per_range < heap_blocks &&
+			else if (level == 0 &&
+					 (uint64) (range + group.ranges - 1) * geometry->level[0].pages_per_range < heap_blocks &&
 					 bf_index_is_worth_replacing(0, group.ranges, bf_index_group_pages(&group), group.columns))
 				others->groups[others->count++] = candidate;
 		}
@@ -291,6 +292,7 @@ correct_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const Bf
 				  BfGroupMeasure *measure)
 {
 	const BfItems by_bits = measure->items;
+	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
 	bool		counted[BF_INDEX_MAX_RANGES] = {false};
 	double		there[INDEX_MAX_KEYS] = {0};
 	double		told[INDEX_MAX_KEYS] = {0};
@@ -300,13 +302,14 @@ correct_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const Bf
 	double		read = 0;
 
 	for (uint32 i = 0; i < group->ranges; i++)
-		if (ranges[i] && (uint64) (group->first_range + i) * geometry->level[group->level].pages_per_range < heap_blocks)
+		if (ranges[i] && (uint64) (group->first_range + i) * pages_per_range < heap_blocks)
 			candidates[count++] = i;
 	samples = Min(count, samples_of(group));
 	for (uint32 i = 0; i < samples && (i == 0 || go_on == NULL || go_on(geometry, group, &measure->items)); i++)
 	{
 		const uint32 from = i * count / samples;
-		const uint32 range = candidates[pg_prng_uint64_range(&pg_global_prng_state, from, (i + 1) * count / samples - 1)];
+		const uint32 last = (i + 1) * count / samples - 1;
+		const uint32 range = candidates[pg_prng_uint64_range(&pg_global_prng_state, from, last)];
 		double		counts[INDEX_MAX_KEYS];
 
 		read += bf_index_count_range(work, geometry, group->level, group->first_range + range, heap_blocks, counts);
@@ -374,8 +377,8 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 /* ------------------------------------------------------------------ remaking one */
 
 /*
- * Counts the items of all ranges of a group of level 0. Those that the heap lacks are taken to be like the last ones that
- * it has. Returns the number of pages that were read.
+ * Counts the items of all ranges of a group of level 0. Those that the heap lacks are taken to be like the last ones
+ * that it has. Returns the number of pages that were read.
  */
 static double
 count_all(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
@@ -478,8 +481,8 @@ summarize_too_full(const BfSummarizer *work, const BfGeometry *geometry, const B
 
 /*
  * Remakes a group: summarizes anew those of its ranges that are too full, if its filters are large enough; else makes
- * other groups in its place. `left` is how many pages may be read. Returns how many were: it counts pages of ranges that
- * are not summarized, which are not read.
+ * other groups in its place. `left` is how many pages may be read. Returns how many were: it counts pages of ranges
+ * that are not summarized, which are not read.
  */
 static double
 remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber heap_blocks, double left)

@@ -197,8 +197,8 @@ extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group
 /* ------------------------------------------------------- groups (group_sizes.c) */
 
 /*
- * A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. On level 0 a range far above the others
- * gets a group of its own, which divides one of these once more.
+ * A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. On level 0 a range far above the
+ * others gets a group of its own, which divides one of these once more.
  */
 #define BF_MOST_GROUPS 3
 

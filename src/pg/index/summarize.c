@@ -219,7 +219,8 @@ find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGrou
 }
 
 void
-bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges)
+bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group,
+						  const bool *ranges)
 {
 	const uint32 at_once = ranges_at_once(work, group, geometry->level[group->level].pages_per_range);
 
