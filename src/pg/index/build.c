@@ -71,24 +71,25 @@ typedef struct ReadCounts
 
 /*
  * Sets *counts to the numbers of items of `count` ranges. The last range may have only some of its pages. Then its
- * number is -1, so that it does not count. But if it is the only range, its number is an estimate of how many items it
- * would have with all its pages.
+ * number is -1, so that it does not count, unless it has more items than each range before. But if it is the only
+ * range, its number is an estimate of how many items it would have with all its pages.
  */
 static void
 count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, ReadCounts *counts)
 {
-	bool		any = false;
-
-	for (uint32 i = 0; i < count; i++)
-		any |= items[i].full;
 	for (int column = 0; column < geometry->columns; column++)
 	{
+		double		most = 0;
+
 		for (uint32 i = 0; i < count; i++)
 		{
-			if (items[i].full)
-				counts->items[column][i] = items[i].counts[column];
+			const double there = items[i].counts[column];
+
+			if (items[i].full || there > most)
+				counts->items[column][i] = count > 1 ? there : (double) bf_index_items_if_full(&items[i], column);
 			else
-				counts->items[column][i] = any ? -1 : (double) bf_index_items_if_full(&items[i], column);
+				counts->items[column][i] = -1;
+			most = Max(most, there);
 		}
 		counts->columns[column] = bf_index_counts(geometry, 0, column, counts->items[column]);
 	}

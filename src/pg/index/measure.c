@@ -14,6 +14,9 @@
 #include "index/geometry.h"
 #include "index/layout.h"
 
+/* A range of this false-positive rate that was to have a lower one is read by most look-ups. */
+#define SATURATED 0.5
+
 void
 bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 					  BfRangeMeasure *ranges)
@@ -87,6 +90,7 @@ measure_column(Relation index, const BfGroup *group, int column, const BfParamet
 			rate = of->rates / of->lines / parameters->false_positive_rate;
 			measure->items.of[column][i] = items_of(of, group->lines[column], parameters->hashes);
 			measure->rates[i] = Max(measure->rates[i], rate);
+			measure->saturated |= rate >= BF_TOO_FULL && of->rates / of->lines >= SATURATED;
 			sum += rate;
 			count++;
 		}
@@ -104,6 +108,7 @@ bf_index_measure_group(Relation index, const BfGeometry *geometry, const BfGroup
 	memset(measure->rates, 0, sizeof measure->rates);
 	measure->rate = 0;
 	measure->full = 0;
+	measure->saturated = false;
 	for (int column = 0; column < group->columns; column++)
 		measure_column(index, group, column, bf_index_parameters(geometry, group->level, column), pages, measure,
 					   is_full);

@@ -182,6 +182,13 @@ times_too_large(const BfGeometry *geometry, const BfGroup *group, const BfItems 
 	return bf_index_is_worth_replacing(group->level, group->ranges, pages, needed) ? (double) pages / needed : 0;
 }
 
+/* Are the filters of this group, or one of them, too full? */
+static bool
+is_too_full(const BfGroupMeasure *measure)
+{
+	return measure->rate >= BF_TOO_FULL || measure->saturated;
+}
+
 /* Does a range of level 0 of this group get a group of its own, because it is full? */
 static bool
 has_full(const BfGroup *group, const BfGroupMeasure *measure)
@@ -196,7 +203,7 @@ has_full(const BfGroup *group, const BfGroupMeasure *measure)
 static double
 how_far_off(const BfGeometry *geometry, const BfGroup *group, const BfGroupMeasure *measure)
 {
-	const double full = measure->rate >= BF_TOO_FULL ? measure->rate : has_full(group, measure) ? BF_TOO_FULL : 0;
+	const double full = is_too_full(measure) || has_full(group, measure) ? Max(measure->rate, BF_TOO_FULL) : 0;
 
 	return Max(full, times_too_large(geometry, group, &measure->items));
 }
@@ -256,7 +263,7 @@ measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber
 			bf_index_find_group(geometry, level, range, &group);
 			/* mostly the first page tells that the group fits */
 			bf_index_measure_group(work->index, geometry, &group, 1, measure);
-			if (measure->rate > BF_TOO_FULL / 2 || has_full(&group, measure) ||
+			if (measure->rate > BF_TOO_FULL / 2 || measure->saturated || has_full(&group, measure) ||
 				times_too_large(geometry, &group, &measure->items) > 0)
 			{
 				bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
@@ -475,7 +482,7 @@ summarize_too_full(const BfSummarizer *work, const BfGeometry *geometry, const B
 	}
 	bf_index_summarize_marked(work, geometry, group, too_full);
 	bf_index_measure_group(work->index, geometry, group, BF_PAGES_THAT_TELL, measure);
-	*done = measure->rate < BF_TOO_FULL || chosen < count;
+	*done = !(is_too_full(measure) || has_full(group, measure)) || chosen < count;
 	return read + (double) chosen * pages_per_range;
 }
 
@@ -501,7 +508,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	bf_index_find_group(geometry, candidate->level, candidate->first_range, &group);
 	find_marked(work->index, &group, marked);
 	bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
-	if (measure->rate >= BF_TOO_FULL && !has_full(&group, measure))
+	if (is_too_full(measure) && !has_full(&group, measure))
 		read = summarize_too_full(work, geometry, &group, marked, heap_blocks, left / pages_per_range, measure, &done);
 	if (!done)
 	{

@@ -17,10 +17,10 @@ extern uint32 bf_index_make_groups(const BfSummarizer *work, int level, uint32 r
 
 /*
  * Remakes the groups that do not fit what is there, the worst first: the mean false-positive rate is BF_TOO_FULL times
- * the one that was asked for, or the group is many times too large (sizes.h), or a range of level 0 is full. Then, if
- * at least a quarter of the file is free, and at least 64 pages, moves groups from the end of the file to free pages
- * before them. All of this summarizes ranges anew. A call begins nothing further when it has read half of the heap's
- * pages.
+ * the one that was asked for, or a range is read by most look-ups, or the group is many times too large (sizes.h).
+ * Then, if at least a quarter of the file is free, and at least 16 pages, moves groups from the end of the file to free
+ * pages before them. All of this summarizes ranges anew. A call begins nothing further when it has read half of the
+ * heap's pages.
  *
  * The bits do not tell that rows were deleted. So some ranges of large groups on level 0 are read, and their items are
  * counted: of one group, and of further ones as long as they have lost most of their items. If `deleted` is true, rows
