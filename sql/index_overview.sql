@@ -27,7 +27,7 @@ CREATE TABLE incomplete_1 PARTITION OF incomplete FOR VALUES FROM (1) TO (2);
 CREATE INDEX incomplete_a ON ONLY incomplete USING bf (a);
 
 -- all that is freshly built; the bytes are those of the files
-SELECT relation, index, parent, leaves, ranges, summarized, summarized_share, levels, lookups, advice FROM bf_indexes ORDER BY index::text COLLATE "C";
+SELECT relation, index, parent, leaves, ranges, summarized, summarized_share, levels, lookups, needs_attention, advice FROM bf_indexes ORDER BY index::text COLLATE "C";
 SELECT bool_and(bytes = CASE WHEN index = 'log_uid'::regclass THEN (SELECT sum(pg_relation_size(relid)) FROM pg_partition_tree(index) WHERE isleaf)
 	WHEN index = 'log_2_uid_idx'::regclass THEN pg_relation_size('log_2_2_uid_idx') + pg_relation_size('log_2_3_uid_idx')
 	ELSE pg_relation_size(index) END) AS bytes_right FROM bf_indexes WHERE bytes > 0;
@@ -37,7 +37,7 @@ INSERT INTO log SELECT 3, i FROM generate_series(1, 500) i;
 INSERT INTO single SELECT generate_series(1, 1000);
 SELECT index, i.ranges = s.ranges AS ranges_right, i.summarized = s.summarized AS summarized_right, advice
 FROM bf_indexes i, bf_index_stats(index) s WHERE level = 0 AND relation IN ('log_2_3'::regclass, 'single') ORDER BY 1;
-SELECT index, ranges, summarized, advice FROM bf_indexes WHERE index IN ('log_uid'::regclass, 'log_2_uid_idx'::regclass) ORDER BY 1;
+SELECT index, ranges, summarized, needs_attention, advice FROM bf_indexes WHERE index IN ('log_uid'::regclass, 'log_2_uid_idx'::regclass) ORDER BY 1;
 -- The command can be typed with the search_path of the query.
 SET search_path = pg_catalog;
 SELECT advice FROM public.bf_indexes WHERE index IN ('public.single_a'::regclass, 'public.log_uid'::regclass) ORDER BY index::text;
@@ -90,6 +90,30 @@ SELECT advice, table_bytes = (SELECT sum(table_bytes) FROM bf_indexes WHERE pare
 -- the command
 SELECT "column", advice ~ 'larger|more than the table' AS says_so FROM bf_index_advise('uneven_1');
 DROP TABLE uneven, dense, shrunk;
+
+-- What ALTER INDEX changes takes effect when the index is built anew; it says so, and so does the view. autosummarize takes effect at once.
+ALTER INDEX single_a SET (fpr = 0.0001);
+SELECT needs_attention, advice FROM bf_indexes WHERE index = 'single_a'::regclass;
+ALTER INDEX single_a RESET (fpr);
+ALTER INDEX log_2_2_uid_idx SET (levels = 1);
+SELECT index, needs_attention, advice FROM bf_indexes WHERE relation::text ~ '^log' ORDER BY 1;
+REINDEX INDEX log_2_2_uid_idx;
+SELECT needs_attention, advice FROM bf_indexes WHERE index = 'log_2_2_uid_idx'::regclass;
+ALTER INDEX log_2_2_uid_idx SET (autosummarize = on);
+ALTER INDEX log_2_2_uid_idx SET (pages_per_range = 3);
+ALTER INDEX log_2_2_uid_idx RESET (pages_per_range, levels);
+REINDEX INDEX log_2_2_uid_idx;
+ALTER INDEX single_other SET (fillfactor = 70);
+-- A quarter of the ranges may be unsummarized before somebody should act.
+INSERT INTO single SELECT generate_series(1, 200);
+SELECT ranges - summarized AS unsummarized, needs_attention FROM bf_indexes WHERE index = 'single_a'::regclass;
+CALL bf_summarize('single');
+-- bf_summarize() says so if there is nothing for it
+CALL bf_summarize('single_other');
+CREATE TABLE unindexed (a integer) PARTITION BY RANGE (a);
+CALL bf_summarize('unindexed');
+DROP TABLE unindexed;
+CALL bf_summarize('no_partitions');
 
 -- an index that a failed build has left
 CREATE FUNCTION checked(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN 1 / ($1 - 1000); END $$;

@@ -117,6 +117,8 @@ SQL
 	like(explained("SET streambloom.enable_chunk_scan = off; EXPLAIN (COSTS OFF, PLAN_ADVICE) $call"), qr/Function Scan.*Generated Plan Advice/s,
 		'advice for chunk_scan() in a join, as a function');
 	is($db->sql("LOAD 'pg_plan_advice'; $call"), $db->sql($call), 'the query itself runs beside pg_plan_advice');
+	is(explained("SET pg_plan_advice.always_store_advice_details = on; SET streambloom.enable_chunk_scan = off; $call"), $db->sql($call),
+		'and with always_store_advice_details, as a function');
 };
 
 done_testing();

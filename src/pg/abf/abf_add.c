@@ -297,11 +297,8 @@ abf_unite(AbfState *state, const AbfValue *other)
 					 errmsg("cannot unite abf filters whose windows differ: %s and %s", texts[0], texts[1]),
 					 errhint("Build both with the same parameters.")));
 		}
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot unite abf filters whose %s differ: %.15g and %.15g",
-						difference.parameter, difference.left, difference.right),
-				 errhint("Build both with the same parameters.")));
+		refuse_difference("abf", "unite", &difference, (FilterPlan) {state->header.expected, state->header.fpr},
+						  (FilterPlan) {other->header.expected, other->header.fpr});
 	}
 	must_finish(status);
 	abf_need_slices(state);

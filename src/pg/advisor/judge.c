@@ -8,11 +8,14 @@
 
 #include "access/relation.h"
 #include "catalog/catalog.h"
+#include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
 #include "utils/rel.h"
 
 /* A table of fewer pages than this is read as quickly without an index. */
@@ -85,6 +88,32 @@ why_too_large(const SampleColumn *column, const Advice *advice, const Figures *f
 	return text.data;
 }
 
+/*
+ * Are the partitions of this table, or of the tables that it is a partition of, ranges or lists of the column's values?
+ * Then a value is in one partition, which PostgreSQL finds by itself, and there it is mostly on one page or on all.
+ */
+static bool
+divides_partitions(Relation table, const char *column)
+{
+	List	   *tables = lcons_oid(RelationGetRelid(table), get_partition_ancestors(RelationGetRelid(table)));
+	ListCell   *cell;
+
+	foreach(cell, tables)
+	{
+		Relation	parent = try_relation_open(lfirst_oid(cell), AccessShareLock);
+		PartitionKey key = parent != NULL ? RelationGetPartitionKey(parent) : NULL;
+		bool		found = false;
+
+		for (int i = 0; key != NULL && key->strategy != PARTITION_STRATEGY_HASH && i < key->partnatts; i++)
+			found |= key->partattrs[i] != 0 && key->partattrs[i] == get_attnum(lfirst_oid(cell), column);
+		if (parent != NULL)
+			relation_close(parent, AccessShareLock);
+		if (found)
+			return true;
+	}
+	return false;
+}
+
 bool
 bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice)
 {
@@ -113,7 +142,9 @@ bf_index_judge(Relation table, const SampleColumn *column, const Advice *advice,
 			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
 	if (advice->heap_pages < SMALL_TABLE)
 		return "the table is small: it is read as quickly without an index";
-	if (rare > WORTH * advice->heap_pages)
+	if (divides_partitions(table, column->name))
+		why = "does not pay: the partitions are divided by this column, so that PostgreSQL finds the one that has a value by itself, and BRIN or a B-tree its pages there";
+	else if (rare > WORTH * advice->heap_pages)
 		why = psprintf("does not pay: even a rare %s is in so many places that %.0f %% of the pages are read",
 					   column->items_are_keys ? "key" : "value", Min(100, 100 * rare / advice->heap_pages));
 	else if ((why = why_too_large(column, advice, figures)) == NULL)
@@ -127,5 +158,7 @@ bf_index_judge(Relation table, const SampleColumn *column, const Advice *advice,
 	}
 	if (bf_index_has_left_out_keys(column) && column->items_are_keys)
 		why = with_remark(why, "very long values were left out of the figures");
+	if (column->grams != NULL && bf_index_grams_are_everywhere(column->grams))
+		return why;
 	return with_remark(why, column->uses);
 }

@@ -127,6 +127,8 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 			bf_index_read_column(sample, column, slot, bf_index_looks_at_keys(sample, column), &row);
 			if (column->refused != NULL)
 				continue;
+			if (column->grams != NULL && !row.isnull)
+				bf_index_look_at_grams(column->grams, place.page, row.value);
 			place.range = place.page / column->pages_per_range;
 			pass_to_range(sample, column, place.range);
 			if (first <= sample->contiguous)

@@ -14,6 +14,7 @@
 #include "base/item.h"
 
 #include "advisor/distinct.h"
+#include "advisor/grams.h"
 #include "index/layout.h"
 #include "index/sizes.h"
 
@@ -101,6 +102,7 @@ typedef struct SampleColumn
 	double		rate;			/* the false-positive rate that an index has by default */
 	const char *opclass;		/* the operator class to name in CREATE INDEX; NULL: the default one */
 	const char *uses;			/* a remark on what the operator classes are for; NULL: none */
+	GramSample *grams;			/* of a text: whether the class gram_ops of `uses` pays; else NULL */
 	bool		items_are_keys; /* the items are the keys inside the values; else the values themselves */
 	SampleKeys *keys;			/* NULL: the values have no keys, neither for bf nor for GIN */
 	ItemHasher *hasher;			/* hashes values */

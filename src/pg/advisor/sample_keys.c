@@ -261,6 +261,8 @@ bf_index_sample_key_column(SampleColumn *column, Form_pg_attribute attribute, Oi
 		Oid			grams = opclass_in(bf_index_am_oid(), "gram_ops", opclass_namespace(opclass));
 
 		if (OidIsValid(grams))
+			column->grams = bf_index_begin_grams(context);
+		if (OidIsValid(grams))
 			column->uses = psprintf("for LIKE, ILIKE and regular expressions there is the operator class %s", opclass_name(grams));
 		preparation.opclass = opclass_anywhere(GIN_AM_OID, "gin_trgm_ops");
 		if (!OidIsValid(preparation.opclass))

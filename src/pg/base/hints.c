@@ -128,7 +128,7 @@ find_better_hint(const ErrorData *error)
 	/* PostgreSQL tells the user to define an operator class. */
 	if (is_raised_by(error, "ResolveOpClass") && error->sqlerrcode == ERRCODE_UNDEFINED_OBJECT &&
 		strstr(error->message, "\"bf\"") != NULL)
-		return "Access method bf has no operator class for this type; \\dAc bf lists the types. Index an expression of one of them.";
+		return "Access method bf has no operator class for this type; \\dAc bf lists the types. Index an expression of one of them; keep the values of an enum as text.";
 	return NULL;
 }
 

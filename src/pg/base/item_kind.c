@@ -92,7 +92,7 @@ item_refuse_kind(const sb_kind *of_filter, const sb_kind *of_item, const char *i
 		hint = "To look for elements, build the filter of elements: SELECT bf_agg(element) FROM a_table, unnest(a_column) element.";
 	}
 	else if (is_of_arrays(of_item, item_name) && !is_of_arrays(of_filter, NULL))
-		hint = "To look for the elements of an array, write filter @> ANY (array).";
+		hint = "To look for the elements of an array, write filter @> ANY (array). To add them, call bf_add_all(), or the like of another type.";
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("the filter holds items of kind %s, not of kind %s", holds, given),

@@ -147,14 +147,25 @@ short_text(const char *text)
 	return kept == length ? pstrdup(text) : psprintf("%.*s...", kept, text);
 }
 
+static char *
+plan_text(FilterPlan plan)
+{
+	return plan.items == 0 ? psprintf("a false-positive rate of %g", plan.fpr) :
+		psprintf(UINT64_FORMAT " items at a false-positive rate of %g", plan.items, plan.fpr);
+}
+
 void
-refuse_difference(const char *type, const char *action, const sb_difference *difference)
+refuse_difference(const char *type, const char *action, const sb_difference *difference, FilterPlan left,
+				  FilterPlan right)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("cannot %s %s filters whose %s differ: %.15g and %.15g",
 					action, type, difference->parameter, difference->left, difference->right),
-			 errhint("Build both with the same parameters, for the number of items that the result will hold.")));
+			 left.items == right.items && left.fpr == right.fpr ? 0 :
+			 errdetail("The left filter was planned for %s, the right one for %s.", plan_text(left), plan_text(right)),
+			 errhint("Build both with the same parameters%s.",
+					 left.items + right.items > 0 ? ", for the number of items that the result will hold" : "")));
 	pg_unreachable();
 }
 

@@ -131,8 +131,16 @@ extern SB_NORETURN void refuse_size(const char *type, int64 items, double fpr);
 /* At most 64 bytes of a text that a user gave, for a message: whole characters, and "..." if the text is longer. */
 extern char *short_text(const char *text);
 
+/* What a filter was planned for. items: 0 if its type has no such parameter, or if the filter sized itself. */
+typedef struct FilterPlan
+{
+	uint64		items;
+	double		fpr;
+} FilterPlan;
+
 /* Raises the error for two filters that differ in a parameter; `action` completes "cannot ... ". */
-extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference);
+extern SB_NORETURN void refuse_difference(const char *type, const char *action, const sb_difference *difference,
+										  FilterPlan left, FilterPlan right);
 
 /* The memory context of an aggregate's state. Raises an error outside an aggregate. */
 extern MemoryContext aggregate_context(FunctionCallInfo fcinfo);

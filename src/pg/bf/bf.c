@@ -111,6 +111,13 @@ bf_builder_begin(MemoryContext context, const sb_bf *like)
 }
 
 void
+bf_refuse_difference(const char *action, const sb_difference *difference, const sb_bf *left, const sb_bf *right)
+{
+	refuse_difference("bf", action, difference, (FilterPlan) {left->expected_items, left->fpr},
+					  (FilterPlan) {right->expected_items, right->fpr});
+}
+
+void
 bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf)
 {
 	sb_difference difference;
@@ -119,7 +126,7 @@ bf_builder_add_filter(sb_bf_builder *builder, const BfValue *bf)
 	item_kinds_must_agree(&builder->plan.kind, &bf->header.kind, "unite");
 	status = sb_bf_builder_add_filter(builder, &bf->header, bf->lines, &difference);
 	if (status == SB_DIFFERENT)
-		refuse_difference("bf", "unite", &difference);
+		bf_refuse_difference("unite", &difference, &builder->plan, &bf->header);
 	bf_must_read(status);
 }
 

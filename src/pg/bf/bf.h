@@ -40,6 +40,9 @@ extern Datum bf_copy(const BfValue *bf, unsigned char **lines);
  */
 extern void bf_must_read(sb_status status);
 
+extern SB_NORETURN void bf_refuse_difference(const char *action, const sb_difference *difference, const sb_bf *left,
+											 const sb_bf *right);
+
 /*
  * A builder makes a filter from stored filters and single items, and the filter sizes itself. bf_builder_begin() gives
  * it the rate and the number of hashes of `like`. bf_builder_add_filter() raises an error if the filters differ in

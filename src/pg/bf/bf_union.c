@@ -45,7 +45,7 @@ plan_union(const sb_bf *a, const sb_bf *b, const char *action, sb_bf *out)
 
 	item_kinds_must_agree(&a->kind, &b->kind, action);
 	if (sb_bf_plan_union(a, b, out, &difference) != SB_OK)
-		refuse_difference("bf", action, &difference);
+		bf_refuse_difference(action, &difference, a, b);
 }
 
 /* ------------------------------------------------------------------ functions */
@@ -93,7 +93,7 @@ intersect_exact(const BfValue *left, const BfValue *right)
 											   &difference);
 
 	if (status == SB_DIFFERENT)
-		refuse_difference("bf", "intersect", &difference);
+		bf_refuse_difference("intersect", &difference, &left->header, &right->header);
 	bf_must_read(status);
 	SET_VARSIZE(value, VARHDRSZ + sb_bf_size(&header));
 	return PointerGetDatum(value);
@@ -271,7 +271,7 @@ bf_union_agg_combine(PG_FUNCTION_ARGS)
 		item_kinds_must_agree(&builder->plan.kind, &other->plan.kind, "unite");
 		if (sb_bf_plan_union(&builder->plan, &other->plan, &united, &difference) == SB_OK)
 			(void) !sb_bf_plan_union(&builder->filters, &other->filters, &united, &difference);
-		refuse_difference("bf", "unite", &difference);
+		bf_refuse_difference("unite", &difference, &builder->plan, &other->plan);
 	}
 	must_finish(status);
 	return changed_state(fcinfo, state);

@@ -80,6 +80,9 @@ chunk_skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->stands_aside)
 		return;
 	ExplainPropertyText("bf Index on", columns_asked(state), es);
+	/* of how many: a few that were asked and skipped are no success if thousands are read */
+	if (state->children_asked < state->children)
+		ExplainPropertyInteger("Partitions", NULL, state->children, es);
 	ExplainPropertyInteger("Partitions Asked", NULL, state->children_asked, es);
 	if (state->asked_at_start)
 		ExplainPropertyInteger("Partitions Skipped", NULL, state->children - state->kept, es);

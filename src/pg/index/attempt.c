@@ -1,6 +1,6 @@
 /*
- * attempt.c: runs code in a subtransaction (bf_index_try() in parallel mode: without one). An error that the caller
- * expects is returned or dropped instead of raised.
+ * attempt.c: runs code that only reads in a subtransaction (bf_index_try() in parallel mode: without one). An error
+ * that the caller expects is returned or dropped instead of raised.
  */
 #include "base/compat.h"
 
@@ -22,16 +22,19 @@ bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer
 	PG_TRY();
 	{
 		work(argument);
-		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(caller);
 		error = CopyErrorData();
 		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
 	}
 	PG_END_TRY();
+	/*
+	 * Without an error too: to commit a subtransaction increments the command counter. In the middle of a command that
+	 * changes tables, as the check of a foreign key on DETACH PARTITION is, half of its changes would become visible.
+	 */
+	RollbackAndReleaseCurrentSubTransaction();
 	MemoryContextSwitchTo(caller);
 	CurrentResourceOwner = owner;
 	if (error != NULL && !is_answer(error->sqlerrcode))

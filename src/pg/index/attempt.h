@@ -7,10 +7,11 @@
 #include "base/compat.h"
 
 /*
- * Calls work() in a subtransaction. If work() raises an error for which is_answer() returns true, the subtransaction
- * is rolled back, which releases the pages and locks that work() had, and the result is the error. Other errors, such
- * as a cancel, are raised as usual. Returns NULL if there was no error. REQUIRES: the session is not in parallel
- * mode, where PostgreSQL before 17 allows no subtransaction. So an SQL function that calls this is PARALLEL UNSAFE.
+ * Calls work() in a subtransaction, and rolls it back, which releases the pages, relations and locks that work() still
+ * has. If work() raises an error for which is_answer() returns true, the result is the error. Other errors, such as a
+ * cancel, are raised as usual. Returns NULL if there was no error. REQUIRES: work() only reads; the session is not in
+ * parallel mode, where PostgreSQL before 17 allows no subtransaction. So an SQL function that calls this is PARALLEL
+ * UNSAFE.
  */
 extern ErrorData *bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer) (int sqlerrcode));
 

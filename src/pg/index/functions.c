@@ -362,6 +362,23 @@ indexes_below(Oid relation)
 	return result;
 }
 
+/* Says so if none of these is a bf index or a partitioned one: the table or the index may be the wrong one. */
+static void
+notice_if_none(Oid relation, const List *indexes)
+{
+	FormData_pg_class form;
+	ListCell   *cell;
+
+	foreach(cell, indexes)
+		if (bf_index_class_form(lfirst_oid(cell), &form) && form.relam == bf_index_am_oid())
+			return;
+	if (bf_index_class_form(relation, &form))
+		ereport(NOTICE,
+				(errmsg("nothing to summarize: \"%s\" %s", NameStr(form.relname),
+						list_member_oid(indexes, relation) ? "is not a bf index" : "has no bf index"),
+				 errhint("CREATE INDEX ... USING bf makes one.")));
+}
+
 /* Is this still a bf index, and not on a temporary table of another session? */
 static bool
 is_to_be_summarized(Oid index)
@@ -397,6 +414,7 @@ bf_summarize(PG_FUNCTION_ARGS)
 	caller = MemoryContextSwitchTo(stays);
 	indexes = indexes_below(PG_GETARG_OID(0));
 	MemoryContextSwitchTo(caller);
+	notice_if_none(PG_GETARG_OID(0), indexes);
 	foreach(cell, indexes)
 	{
 		Relation	heap;

@@ -71,6 +71,7 @@ typedef struct Overview
 	uint32		summarized;
 	int			levels;			/* number of levels that have groups */
 	bool		too_full;
+	bool		other_options;	/* ALTER INDEX has given it options that it was not built with */
 	uint32		full_ranges;	/* number of full ranges of level 0, when they were counted last */
 	BlockNumber full_block;		/* first block of the first full range */
 	bool		table_is_known;
@@ -331,6 +332,7 @@ read_pages(void *argument)
 			group_of_entry(entry, 0, meta->columns, &largest, lines_of_largest);
 	}
 	UnlockReleaseBuffer(buffer);
+	overview->other_options = bf_index_has_other_options(overview->index, overview->index);
 	if (has_last)
 		look_at_last_group(overview, &last, &parameters);
 	if (has_largest)
@@ -403,8 +405,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	FormData_pg_class form;
 	Overview	overview = {.context = CurrentMemoryContext};
 	TupleDesc	descriptor;
-	Datum		values[11];
-	bool		nulls[11] = {false};
+	Datum		values[12];
+	bool		nulls[12] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -440,5 +442,7 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[9] = Int64GetDatum(overview.full_ranges);
 	nulls[10] = !is_good || overview.full_ranges == 0;
 	values[10] = Int64GetDatum(overview.full_block);
+	nulls[11] = !is_good;
+	values[11] = BoolGetDatum(overview.other_options);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

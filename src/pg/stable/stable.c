@@ -400,11 +400,7 @@ stable_plan_union(const sb_stable *a, const sb_stable *b, sb_stable *out)
 				 errdetail("The same importance has other values in the two filters."),
 				 errhint("Give low and high for both, or for none.")));
 	if (sb_stable_plan_union(a, b, out, &difference) != SB_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot unite %s filters whose %s differ: %.15g and %.15g",
-						type, difference.parameter, difference.left, difference.right),
-				 errhint("Build both with the same parameters.")));
+		refuse_difference(type, "unite", &difference, (FilterPlan) {0, a->fpr}, (FilterPlan) {0, b->fpr});
 }
 
 /* -------------------------------------------------------------------- asking */

@@ -116,7 +116,8 @@ refuse_different(const sb_tbf *plan, const sb_tbf *other, const sb_difference *d
 				 errhint("Give it constants, or group the rows by what the parameters depend on.")));
 	/* the parameters of a builder that merges filters do not say how many cells it has */
 	if (strcmp(difference->parameter, "cells") == 0)
-		refuse_difference("tbf", "merge", difference);
+		refuse_difference("tbf", "merge", difference, (FilterPlan) {plan->expected_items, plan->fpr},
+						  (FilterPlan) {other->expected_items, other->fpr});
 	tbf_plan_merge(plan, other, &merged);
 	elog(ERROR, "filters differ in their %s", difference->parameter);
 }

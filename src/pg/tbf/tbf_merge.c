@@ -50,7 +50,8 @@ tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out)
 	if (a->epoch != b->epoch)
 		refuse_different_times("epochs", a->epoch, b->epoch);
 	if (sb_tbf_plan_merge(a, b, out, &difference) != SB_OK)
-		refuse_difference("tbf", "merge", &difference);
+		refuse_difference("tbf", "merge", &difference, (FilterPlan) {a->expected_items, a->fpr},
+						  (FilterPlan) {b->expected_items, b->fpr});
 }
 
 double
