@@ -311,6 +311,62 @@ TEST(Raise, TheFlagStaysIfOneOfTwoHasIt)
 	}
 }
 
+/*
+ * Items of an exact filter pile up in cells that they share. When their plane falls out, such a cell loses the hits of
+ * all of them, and an item that was not raised because the cell was high enough must not lose its own.
+ */
+TEST(Raise, ItemsOfAnExactFilterFallOutWithoutAnUndercount)
+{
+	for (const bool outgrown : {false, true})
+	{
+		const sb_tbf like = raising(outgrown ? SB_TBF_BLOCK : 64, 2, hour);
+		sb_tbf any = like;
+		any.block_count = any.block_cells = 0;
+		any.flags |= SB_TBF_EXACT;
+		any.unit_bits = SB_TBF_HIT_BITS;
+		const auto cells_of = [&](uint64_t hash) {
+			uint16_t positions[SB_TBF_MAX_HASHES];
+			tbf_positions(&like, hash, positions);
+			return std::pair(std::min(positions[0], positions[1]), std::max(positions[0], positions[1]));
+		};
+		const auto shared = cells_of(hash_of(1));
+		std::vector<uint64_t> twins = {hash_of(1)};
+		uint64_t neighbour = 0;
+		for (uint64_t i = 2; twins.size() < (outgrown ? 2 : 4) || neighbour == 0; i++)
+			if (const auto cells = cells_of(hash_of(i)); cells == shared)
+				twins.push_back(hash_of(i));
+			else if (cells.first == shared.first)
+				neighbour = hash_of(i);
+		streambloom::outgrown = {60, 1};
+		for (size_t items = 2; items <= twins.size(); items++)
+		{
+			SCOPED_TRACE(testing::Message() << outgrown << " " << items);
+			std::vector<Hit> hits;
+			for (size_t i = 0; i < items; i++)
+				hits.push_back({twins[i], 15 * hour, 0x1p19});
+			Builder few(any, SB_TBF_SUMS_OF_ITEMS, true);
+			few.add(hits);
+			Builder sums(outgrown ? any : like, outgrown ? SB_TBF_SUMS_OF_ITEMS : SB_TBF_SUMS_OF_CELLS, outgrown);
+			if (outgrown)
+			{
+				Builder merged(any, SB_TBF_SUMS_OF_ITEMS, true);
+				ASSERT_EQ(merged.add(few.stored()), SB_OK);
+				sb_tbf largest = streambloom::largest_filter();
+				ASSERT_EQ(streambloom::items_to_cells(sums.builder, &largest), SB_OK);
+				ASSERT_EQ(sums.unite(merged), SB_OK);
+			}
+			else
+				ASSERT_EQ(sums.add(few.stored()), SB_OK);
+			hits.push_back({neighbour, 16 * hour, 250000.0 * static_cast<double>(items)});
+			ASSERT_EQ(sums.add(hits.back()), SB_OK);
+			hits.push_back({hash_of(0), 64 * hour, 1});
+			ASSERT_EQ(sums.add(hits.back()), SB_OK);
+			expect_no_undercount(sums.stored(), hits, "fallen out");
+		}
+		streambloom::outgrown = {};
+	}
+}
+
 TEST(Raise, RefusesToOverflow)
 {
 	Builder sums(raising(64, 3, 0));

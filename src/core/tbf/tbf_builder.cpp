@@ -60,6 +60,16 @@ sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 	return SB_OK;
 }
 
+sb_status streambloom::make_planes(sb_tbf_builder *builder, int index, int planes, bool any)
+{
+	sb_status status = SB_OK;
+	for (int i = 0; i < planes && status == SB_OK; i++)
+		status = make_plane(builder, index - i);
+	if (status != SB_OK)
+		builder->sums.any = any;
+	return status;
+}
+
 /* ------------------------------------------------------------ beginning, ending */
 
 static sb_status begin_items(sb_tbf_builder *builder)
@@ -278,13 +288,14 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 	if (status != SB_OK)
 		return status;
 	end_run(builder);
+	const bool any = builder->sums.any;
 	const int index = sums_turn(&builder->sums, moment->half_lives);
 	builder->run.moment = *moment;
 	builder->run.digits = 0;
 
 	/* If the hit's plane has fallen out already, any plane number that has fallen out will do. */
 	builder->run.plane = builder->sums.newest_plane - (index >= 0 ? index : SB_TBF_PLANES);
-	return make_plane(builder, index);
+	return make_planes(builder, index, 1, any);
 }
 
 /* Adds a hit to a builder that does not keep hits pending yet. */

@@ -162,6 +162,12 @@ void release_words(const sb_tbf_builder *builder, uint64_t *words); /* words may
  */
 [[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
 
+/*
+ * Makes `planes` planes, from `index` down to newer ones, after sums_turn(). `any` is what sums.any was before that: if
+ * memory ends and nothing had been added, nothing has been added still.
+ */
+[[nodiscard]] sb_status make_planes(sb_tbf_builder *builder, int index, int planes, bool any);
+
 /* ------------------------------------------------- items (tbf_builder_items.cpp) */
 
 /*

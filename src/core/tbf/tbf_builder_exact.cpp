@@ -62,9 +62,9 @@ sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *f
 	if (status != SB_OK)
 		return status;
 	int planes;
+	const bool any = builder->sums.any;
 	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
-	for (int i = 0; i < planes && status == SB_OK; i++)
-		status = make_plane(builder, index - i);
+	status = make_planes(builder, index, planes, any);
 	if (status != SB_OK)
 		return status;
 	weighted_items items(&builder->sums, index, filter, cells, weight);

@@ -114,7 +114,7 @@ sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint6
 	if (!raises(builder))
 		return sums_add_items(&builder->sums, &builder->plan, index, half_lives, hashes, words, count);
 	for (size_t i = 0; i < count && status == SB_OK; i++)
-		status = sums_raise_item(&builder->sums, &builder->plan, index, hashes[i], half_lives, words[i]);
+		status = sums_raise_item(&builder->sums, &builder->plan, index, hashes[i], half_lives, words[i], true);
 	return status;
 }
 

@@ -99,10 +99,9 @@ static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, con
 							  const filter_weight *weight)
 {
 	int planes;
+	const bool any = builder->sums.any;
 	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
-	sb_status status = SB_OK;
-	for (int i = 0; i < planes && status == SB_OK; i++)
-		status = make_plane(builder, index - i);
+	const sb_status status = make_planes(builder, index, planes, any);
 	return status == SB_OK ? sums_add_weighted(&builder->sums, &builder->plan, index, filter, cells, weight) : status;
 }
 

@@ -26,7 +26,8 @@ namespace {
  *    smallest cell plus the hit. For other items: no cell becomes smaller.
  *  - When a plane falls out, each cell loses its word of that plane, and dropped_loss grows by the plane's `loss`. No
  *    word is larger than that `loss`: a raised cell gets a copy of another cell's words plus the hit, and the builder
- *    calls sums_note_hit(), which adds the hit to the loss as well, before a plane falls out. (To add only the
+ *    calls sums_note_hit(), which adds the hit to the loss as well, before a plane falls out. Items of an exact filter
+ *    are noted with the largest of their counts, but several may pile up in a cell: `piles_up`. (To add only the
  *    difference between a cell's old and new value, in the hit's plane, would be correct too. But the difference may
  *    have digits that only the words of older planes have.)
  *  - Storing, decay and widening are monotonic: if one counter is not larger than another, it does not become larger.
@@ -68,7 +69,7 @@ static bool is_below(const cell_words &a, const cell_words &b)
 }
 
 sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
-									   uint64_t value)
+									   uint64_t value, bool piles_up)
 {
 	if (index < 0)
 		return sums_add_item(sums, tbf, index, hash, half_lives, value);
@@ -86,6 +87,8 @@ sb_status streambloom::sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int in
 			least = words;
 	if (sb_status status = add_to_word(&least.plane[index], amount); status != SB_OK)
 		return status;
+	for (int i = 0; i < SB_TBF_PLANES && piles_up; i++)
+		accumulate(&sums->loss[i], least.plane[i] > sums->loss[i] ? least.plane[i] - sums->loss[i] : 0);
 	return sums_raise_item_to(sums, tbf, hash, least.plane);
 }
 
