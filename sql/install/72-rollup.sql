@@ -34,6 +34,7 @@ CREATE TABLE tbf_rollup_definitions (
 	folded timestamptz[] NOT NULL,
 	counted_to timestamptz,
 	open_from timestamptz NOT NULL DEFAULT '-infinity',
+	filled boolean NOT NULL DEFAULT false,
 	last_error text,
 	last_error_at timestamptz
 ) WITH (fillfactor = 20);
@@ -55,6 +56,7 @@ COMMENT ON COLUMN tbf_rollup_definitions.half_life IS 'of the decay, where a que
 COMMENT ON COLUMN tbf_rollup_definitions.folded IS 'for each tier: what is before this time is in a later tier, or has been deleted from the last one';
 COMMENT ON COLUMN tbf_rollup_definitions.counted_to IS 'time of the newest hit at the beginning of the last refresh';
 COMMENT ON COLUMN tbf_rollup_definitions.open_from IS 'no row that is not closed starts earlier';
+COMMENT ON COLUMN tbf_rollup_definitions.filled IS 'the roll-up has rows; if it has none all the same, they were deleted, and the next refresh counts them anew';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first with this error';
 
@@ -96,6 +98,10 @@ DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}';
 BEGIN
+	IF num_nulls(tiers, keep, lateness, top, zone) > 0 THEN
+		RAISE EXCEPTION 'tiers, keep, lateness, top and zone of a roll-up must not be null' USING ERRCODE = 'null_value_not_allowed',
+			HINT = 'Make roll-ups with tbf_rollup_create(). It also takes over a table whose definition is lost.';
+	END IF;
 	IF cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers) THEN
 		RAISE EXCEPTION 'a roll-up with % tiers and % times to keep them', cardinality(tiers), cardinality(keep) USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = format('tiers is %s, keep is %s.', tiers, keep),
@@ -190,18 +196,37 @@ END $$;
 COMMENT ON FUNCTION _tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER _tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION _tbf_rollup_guard();
 
+-- The name of a table with its schema. Without one, a temporary table named like a CTE of a query would be hidden by it.
+CREATE FUNCTION _tbf_rollup_table(relation regclass) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
+END;
+COMMENT ON FUNCTION _tbf_rollup_table(regclass) IS 'implementation of the functions of roll-ups: the name of a table with its schema';
+
+-- The hint for a table that is no roll-up. pg_dump of a table or a schema leaves the definition of a roll-up behind.
+CREATE FUNCTION _tbf_rollup_unknown(relation regclass) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+	SELECT CASE WHEN (SELECT pg_catalog.array_agg(a.attname ORDER BY a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped)
+			= '{tier,starts,ends,closed,groups,oldest,newest,hits,f,hot,hot_hits,hot_over,hot_rest}'::pg_catalog.name[]
+		THEN 'Its definition is lost. Call tbf_rollup_create() again as its owner, with the arguments that made it.'
+		ELSE 'The view tbf_rollups has all. Make one with tbf_rollup_create().' END;
+END;
+COMMENT ON FUNCTION _tbf_rollup_unknown(regclass) IS 'implementation of the functions of roll-ups: the hint for a table without a definition';
+
 -- What a question (74-rollup-ask.sql) needs of the definition of a roll-up. Raises an error if the current user may not
 -- read the roll-up, or if `rollup` is null, has no definition, or is a table that was dropped.
 CREATE FUNCTION _tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	hint text;
 BEGIN
 	EXECUTE format('SELECT r.group_columns, r.half_life FROM %s.tbf_rollups r WHERE r.rollup = $1', extension) INTO group_columns, half_life USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_unknown($1)', extension) INTO hint USING rollup;
 	IF NOT has_table_privilege(rollup, 'SELECT') THEN
 		RAISE EXCEPTION 'permission denied for roll-up %', rollup USING ERRCODE = 'insufficient_privilege', HINT = 'Its owner may GRANT SELECT on it.';
 	ELSIF group_columns IS NULL THEN
 		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
-			HINT = 'The view tbf_rollups has all. Make one with tbf_rollup_create().';
+			HINT = hint;
 	END IF;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_definition(regclass) IS 'implementation of the questions to roll-ups: what they need of the definition, or an error';
@@ -214,23 +239,17 @@ DECLARE
 	definition record;
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	owner regrole := (SELECT relowner FROM pg_class WHERE oid = rollup);
-	missing name;
+	hint text;
 BEGIN
 	EXECUTE format('SELECT * FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) INTO definition USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_unknown($1)', extension) INTO hint USING rollup;
 	IF definition.rollup IS NULL AND pg_has_role(owner, 'USAGE') IS NOT FALSE THEN
 		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
-			HINT = 'The view tbf_rollups has all. Make one with tbf_rollup_create().';
+			HINT = hint;
 	ELSIF NOT pg_has_role(owner, 'USAGE') OR runs AND owner <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
 		RAISE EXCEPTION 'must be owner of roll-up %', rollup USING ERRCODE = 'insufficient_privilege',
-			DETAIL = CASE WHEN runs THEN 'A refresh runs the expressions that its owner has given.' ELSE '' END,
-			HINT = CASE WHEN runs THEN format('SET ROLE %s, or schedule the refresh as that role.', owner) ELSE '' END;
-	END IF;
-	SELECT c INTO missing FROM unnest(definition.group_columns) c
-		WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = definition.source AND attname = c AND attnum > 0 AND NOT attisdropped);
-	IF FOUND AND runs AND EXISTS (SELECT FROM pg_class WHERE oid = definition.source) THEN
-		RAISE EXCEPTION '% has no grouping column %', definition.source, quote_ident(missing) USING ERRCODE = 'undefined_column',
-			DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
-			HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(missing));
+			DETAIL = CASE WHEN runs THEN 'A refresh runs the expressions that its owner has given.' ELSE format('It belongs to %s.', owner) END,
+			HINT = CASE WHEN runs THEN format('SET ROLE %s, or schedule the refresh as that role.', owner) ELSE format('Ask a member of %s.', owner) END;
 	END IF;
 	RETURN definition;
 END $$;
@@ -321,9 +340,12 @@ COMMENT ON FUNCTION _tbf_rollup_bucket_end(timestamptz, text, text) IS 'implemen
 
 -- ------------------------------------------------------------- create
 
+CREATE FUNCTION _tbf_rollup_volatile(query text) RETURNS boolean AS 'MODULE_PATHNAME', 'tbf_rollup_volatile' LANGUAGE C STABLE STRICT COST 1000;
+COMMENT ON FUNCTION _tbf_rollup_volatile(text) IS 'implementation of tbf_rollup_create(): whether a query calls a volatile function';
+
 CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
 		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	parts text[];
@@ -334,6 +356,11 @@ DECLARE
 	short record;
 	failed text;
 	hint text;
+	lost boolean;
+	volatile boolean;
+	messages text := current_setting('client_min_messages');
+	folded timestamptz[];
+	counted_to timestamptz;
 BEGIN
 	-- parameters
 	IF name IS NULL OR source IS NULL OR item IS NULL OR time_column IS NULL OR group_by IS NULL OR tiers IS NULL OR keep IS NULL OR lateness IS NULL OR top IS NULL OR zone IS NULL THEN
@@ -365,6 +392,12 @@ BEGIN
 			RAISE EXCEPTION 'column % of % does not exist', coalesce(quote_ident(part), 'null'), source USING ERRCODE = 'undefined_column', HINT = 'group_by has names of columns.';
 		END IF;
 	END LOOP;
+	IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = source AND (relkind NOT IN ('r', 'p', 'm') OR EXISTS (SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] WHERE p.partrelid = source AND attname = time_column)))
+			AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = source AND a.attnum = i.indkey[0] WHERE i.indrelid = source AND attname = time_column AND indisvalid AND indpred IS NULL) THEN
+		RAISE NOTICE '% has no index that begins with %', source, quote_ident(time_column) USING DETAIL = 'Each step of a refresh will read the whole table.', HINT = format('CREATE INDEX ON %s (%I)', source, time_column);
+	END IF;
+	-- The rest of the function shows no notice of PostgreSQL's own.
+	PERFORM set_config('client_min_messages', 'warning', true) WHERE messages <> 'error';
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
 	EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING source;
 
@@ -384,22 +417,22 @@ BEGIN
 				OR grouping_error OR windowing_error OR invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow
 				OR numeric_value_out_of_range OR undefined_object OR cannot_coerce OR feature_not_supported THEN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, hint = PG_EXCEPTION_HINT;
-			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = failed, DETAIL = format('The %s was given as %L.', type.column1, type.column2), HINT = coalesce(nullif(hint, ''), type.column4);
+			RAISE EXCEPTION '%', CASE WHEN failed IN ('42803', '42P20') THEN format('the %s of a roll-up cannot have aggregates or window functions', type.column1) ELSE SQLERRM END USING ERRCODE = failed, DETAIL = format('The %s was given as %L.', type.column1, type.column2), HINT = coalesce(nullif(hint, ''), type.column4);
 		END;
+		EXECUTE format('SELECT %s._tbf_rollup_volatile($1)', extension) INTO volatile USING format(type.column3, type.column2, source, time_column);
+		IF volatile THEN
+			RAISE WARNING 'the % of roll-up % calls a volatile function', type.column1, name USING DETAIL = format('The %s was given as %L.', type.column1, type.column2),
+				HINT = 'If it gives another value for a row each time, as random() does, each refresh counts the row again. If it does not, declare the function STABLE.';
+		END IF;
 	END LOOP;
 
 	-- the type of the items
-	BEGIN
-		EXECUTE format(E'CREATE TABLE %s AS SELECT (%s\n) AS item FROM %s WITH NO DATA', place, item, source);
-	EXCEPTION WHEN duplicate_table THEN
-		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'duplicate_table', HINT = 'Give the roll-up another name, or drop the old one with tbf_rollup_drop().';
-	WHEN invalid_table_definition THEN
-		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch', DETAIL = SQLERRM,
+	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof(s.item) AS item FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true) i
+		JOIN pg_type t ON t.oid = i.item JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_type e ON e.oid = t.typarray', item, source) INTO type;
+	IF type.atttypid = 'record'::regtype THEN
+		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch',
 			HINT = 'Give an expression of a type of its own, such as concat_ws('' '', host, url).';
-	END;
-	SELECT t.typname, t.typnamespace::regnamespace::text AS nspname, a.atttypid, t.typarray, e.typname AS array_name, t.typtype INTO type
-		FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typarray WHERE a.attrelid = place::regclass AND a.attnum = 1;
-	EXECUTE format('DROP TABLE %s', place);
+	END IF;
 	IF type.typarray = 0 OR type.typtype = 'c' THEN
 		RAISE EXCEPTION 'items of type % cannot be rolled up', type.atttypid::regtype USING ERRCODE = 'datatype_mismatch',
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
@@ -409,43 +442,67 @@ BEGIN
 	-- need not read any row of the source.
 	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true',
 		extension, type.nspname, type.typname, item, source);
-	EXECUTE format('CREATE TABLE %s (
-		tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
-		oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
-		hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL) WITH (toast_tuple_target = 8160)', place, extension, type.nspname, type.array_name);
-	made := place::regclass;
-	-- Storage main keeps the lists (hot, hot_hits) in the table itself. If a row does not fit into a page, its filter
-	-- goes to TOAST, and a query that needs only the lists does not read it. A row with some hundred items, which is
-	-- what a refresh usually adds, stays in line as a whole. With TOAST a refresh would change two more pages for it,
-	-- one of the TOAST table and one of its index.
-	EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
-	EXECUTE format('CREATE INDEX ON %s (starts)', made);
-	-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA
-	-- IDENTITY FULL, PostgreSQL would refuse to change the rows of a roll-up that is published (for example FOR ALL
-	-- TABLES). REPLICA IDENTITY FULL makes the WAL longer only if wal_level is logical.
-	EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
-	EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
-	EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
-		COMMENT ON COLUMN %1$s.starts IS ''start of the bucket'';
-		COMMENT ON COLUMN %1$s.ends IS ''end of the bucket; its hits are older'';
-		COMMENT ON COLUMN %1$s.closed IS ''the bucket is over, and the lateness after it; an open one may have several rows, whose hits add up'';
-		COMMENT ON COLUMN %1$s.groups IS ''values of the grouping columns'';
-		COMMENT ON COLUMN %1$s.oldest IS ''no hit of the row is older'';
-		COMMENT ON COLUMN %1$s.newest IS ''no hit of the row is newer'';
-		COMMENT ON COLUMN %1$s.hits IS ''hits of all items; where f has counters, and rows have left the source, perhaps fewer than all'';
-		COMMENT ON COLUMN %1$s.f IS ''hits of each item, without decay'';
-		COMMENT ON COLUMN %1$s.hot IS ''the items with the most hits'';
-		COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
-		COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
-		COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
+	-- A table whose definition is lost gets one. How far it is, its rows say: no hit that was counted is newer than
+	-- counted_to, and what is before folded is in later tiers.
+	made := to_regclass(place);
+	EXECUTE format('SELECT %s._tbf_rollup_unknown($1) ~ ''lost'' AND NOT EXISTS (SELECT FROM %1$s.tbf_rollup r WHERE r.rollup = $1) AND EXISTS (SELECT FROM pg_class WHERE oid = $1 AND relkind = ''r'' AND pg_has_role(relowner, ''USAGE''))', extension) INTO lost USING made;
+	IF lost THEN
+		EXECUTE format('SELECT format(''a row of tier %%s from %%s to %%s, groups %%s'', tier, starts, ends, groups) FROM %1$s WHERE (starts, ends) IS DISTINCT FROM (%2$s._tbf_rollup_bucket_start(starts, $1[tier], $2), %2$s._tbf_rollup_bucket_end(starts, $1[tier], $2))
+			OR ARRAY(SELECT jsonb_object_keys(groups) ORDER BY 1) <> ARRAY(SELECT unnest($3)::text ORDER BY 1) LIMIT 1', place, extension) INTO failed USING tiers, zone, group_by;
+		IF failed IS NULL AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = made AND attname = 'hot' AND atttypid = type.typarray) THEN
+			failed := 'items of a type other than ' || type.atttypid::regtype;
+		END IF;
+		IF failed IS NOT NULL THEN
+			RAISE EXCEPTION 'roll-up % was made with other arguments', made USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It has ' || failed || '.',
+				HINT = 'Its definition is lost. Give the item, tiers, zone and group_by that it was made with, or another name.';
+		END IF;
+		EXECUTE format('SELECT max(newest), array_agg(greatest(coalesce((SELECT max(ends) FROM %1$s WHERE tier > i), ''-infinity''), CASE WHEN $1 IS NOT NULL THEN (SELECT min(starts) FROM %1$s) END) ORDER BY i)
+			FROM generate_series(1, $2) i LEFT JOIN (SELECT max(newest) AS newest FROM %1$s) n ON true', place) INTO counted_to, folded USING keep[cardinality(keep)], cardinality(tiers);
+	ELSE
+		folded := array_fill(timestamptz '-infinity', ARRAY[cardinality(tiers)]);
+		BEGIN
+			EXECUTE format('CREATE TABLE %s (
+			tier smallint NOT NULL, starts timestamptz NOT NULL, ends timestamptz NOT NULL, closed boolean NOT NULL, groups jsonb NOT NULL,
+			oldest timestamptz NOT NULL, newest timestamptz NOT NULL, hits double precision NOT NULL, f %s.tbf NOT NULL,
+			hot %s.%I NOT NULL, hot_hits double precision[] NOT NULL, hot_over double precision NOT NULL, hot_rest double precision NOT NULL) WITH (toast_tuple_target = 8160)', place, extension, type.nspname, type.array_name);
+		EXCEPTION WHEN duplicate_table THEN
+			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'duplicate_table', HINT = 'Give the roll-up another name, or drop the old one with tbf_rollup_drop().';
+		END;
+		made := place::regclass;
+		-- Storage main keeps the lists (hot, hot_hits) in the table itself. If a row does not fit into a page, its filter
+		-- goes to TOAST, and a query that needs only the lists does not read it. A row with some hundred items, which is
+		-- what a refresh usually adds, stays in line as a whole. With TOAST a refresh would change two more pages for it,
+		-- one of the TOAST table and one of its index.
+		EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
+		EXECUTE format('CREATE INDEX ON %s (starts)', made);
+		-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA
+		-- IDENTITY FULL, PostgreSQL would refuse to change the rows of a roll-up that is published (for example FOR ALL
+		-- TABLES). REPLICA IDENTITY FULL makes the WAL longer only if wal_level is logical.
+		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
+		EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
+		EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
+			COMMENT ON COLUMN %1$s.starts IS ''start of the bucket'';
+			COMMENT ON COLUMN %1$s.ends IS ''end of the bucket; its hits are older'';
+			COMMENT ON COLUMN %1$s.closed IS ''the bucket is over, and the lateness after it; an open one may have several rows, whose hits add up'';
+			COMMENT ON COLUMN %1$s.groups IS ''values of the grouping columns'';
+			COMMENT ON COLUMN %1$s.oldest IS ''no hit of the row is older'';
+			COMMENT ON COLUMN %1$s.newest IS ''no hit of the row is newer'';
+			COMMENT ON COLUMN %1$s.hits IS ''hits of all items; where f has counters, and rows have left the source, perhaps fewer than all'';
+			COMMENT ON COLUMN %1$s.f IS ''hits of each item, without decay'';
+			COMMENT ON COLUMN %1$s.hot IS ''the items with the most hits'';
+			COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
+			COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
+			COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
+	END IF;
 	-- Deletes the definitions of roll-ups whose table was dropped with DROP TABLE. The new table may have got the OID
 	-- of such a table: a definition under this OID is deleted, too.
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
-	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, array_fill(timestamptz ''-infinity'', ARRAY[cardinality($8)]))', extension)
-		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life;
+	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, $14, $15, ''-infinity'', $15 IS NOT NULL)', extension)
+		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life, folded, counted_to;
 	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not
 	-- find.
 	EXECUTE format('SELECT %s._tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
+	PERFORM set_config('client_min_messages', messages, true);
 	RETURN made;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_make(name, text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create()';
@@ -456,17 +513,27 @@ CREATE FUNCTION tbf_rollup_create(name text, source regclass, item text, time_co
 BEGIN ATOMIC
 	SELECT _tbf_rollup_make(pg_catalog.current_schema(), name, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life);
 END;
-COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up, which is an empty table of this name, for tbf_rollup_refresh() to fill: item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
+COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up: an empty table for tbf_rollup_refresh(), or a table whose definition is lost. item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
 
 CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	names text[];
+	job bigint;
 BEGIN
 	EXECUTE format('SELECT %s._tbf_rollup_own_definition($1, false)', extension) USING rollup;
 	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition
 	-- later, and this function in the reverse order, so without the lock there could be a deadlock.
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING rollup;
+	SELECT ARRAY[quote_ident(relname), quote_ident(nspname) || '.' || quote_ident(relname)] INTO names FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = rollup;
 	EXECUTE format('DROP TABLE %s', rollup);
+	-- pg_cron shows each role its own jobs.
+	IF to_regclass('cron.job') IS NOT NULL AND has_schema_privilege('cron', 'USAGE') AND has_table_privilege('cron.job', 'SELECT') THEN
+		FOR job IN EXECUTE $jobs$SELECT jobid FROM cron.job WHERE database = current_database()
+				AND EXISTS (SELECT FROM regexp_matches(command, 'tbf_rollup_refresh\s*\(\s*(?:rollup\s*:?=>?\s*)?E?''((?:[^'']|'''')+)''', 'gi') m WHERE replace(m[1], '''''', '''') = ANY ($1) OR lower(m[1]) = ANY ($1))$jobs$ USING names LOOP
+			RAISE NOTICE 'job % of pg_cron will fail: it refreshes roll-up %', job, names[1] USING HINT = format('SELECT cron.unschedule(%s)', job);
+		END LOOP;
+	END IF;
 END $$;
-COMMENT ON FUNCTION tbf_rollup_drop(regclass) IS 'drops a roll-up: its table and its definition. The source stays as it is';
+COMMENT ON FUNCTION tbf_rollup_drop(regclass) IS 'drops a roll-up: its table and its definition. The source stays as it is. A NOTICE names the jobs of pg_cron that refresh it';

@@ -29,14 +29,10 @@ COMMENT ON FUNCTION _tbf_rollup_packed(anyarray) IS 'implementation of tbf_rollu
 CREATE FUNCTION _tbf_rollup_unlisted(filter tbf, list anyarray) RETURNS double precision AS 'MODULE_PATHNAME', 'tbf_rollup_unlisted' LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION _tbf_rollup_unlisted(tbf, anyarray) IS 'implementation of tbf_rollup_refresh(): the most hits, at the base, of an item of an exact filter that is not in the list; null for a filter with counters';
 
--- Counts the hits of the source from lo to before hi, except hits from the future. lo and hi are starts of buckets.
--- Returns by how many hits the roll-up has grown. A new row that has all hits of its bucket and group is marked as
--- closed if the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a
--- time changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees
--- what the previous holder of the lock has written.
-CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET bytea_output = 'hex' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET enable_sort = off SET jit = off SET row_security = off AS $$
+-- Returns a query of the items that the source has from lo ($1) to before hi ($2), except hits from the future, bucket by
+-- bucket. lo and hi are starts of buckets. n: the item's hits. old: those that may be counted already, which are not
+-- later than the newest time in the CTE latest.
+CREATE FUNCTION _tbf_rollup_items(rollup regclass, lo timestamptz, hi timestamptz) RETURNS text LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
@@ -44,22 +40,16 @@ DECLARE
 	bound text;
 	start_of text := '';
 	tier_of text := '';
-	end_of text := '';
 	many_tiers boolean := false;
 	columns text;
 	groups text;
-	counted double precision;
 	changed record;
 	-- In UTC every day has 24 hours, so date_bin() finds the start of a bucket of up to a week. For each row it costs
 	-- far less than date_trunc(). date_bin() counts the buckets from this origin. It is the first day of timestamptz,
 	-- and a Monday, on which weeks begin.
 	origin CONSTANT timestamptz := '4714-11-24 00:00 UTC BC';
 BEGIN
-	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
-	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row), so for a view sorts are on
-	-- again.
-	PERFORM set_config('enable_sort', 'on', true) FROM pg_class WHERE oid = def.source AND relkind = 'v';
 	-- SQL expressions for the tier of a time, and for the start and the end of its bucket. Tiers that end at lo or
 	-- earlier are left out.
 	FOR i IN REVERSE cardinality(def.tiers) .. 1 LOOP
@@ -67,7 +57,6 @@ BEGIN
 		many_tiers := many_tiers OR i > 1;
 		start_of := start_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || CASE WHEN def.zone = 'UTC' AND def.tiers[i] IN ('minute', 'hour', 'day', 'week') THEN format('date_bin(interval ''1 %s'', at, %L::timestamptz)', def.tiers[i], origin) ELSE format('%s._tbf_rollup_bucket_start(at, %L, %L)', extension, def.tiers[i], def.zone) END;
 		tier_of := tier_of || CASE i WHEN 1 THEN ' ELSE ' ELSE format(' WHEN at < %L::timestamptz THEN ', def.folded[i - 1]) END || i;
-		end_of := end_of || format(' WHEN %s THEN %s._tbf_rollup_bucket_end(starts, %L, %L)', i, extension, def.tiers[i], def.zone);
 	END LOOP;
 	IF many_tiers THEN
 		start_of := 'CASE' || start_of || ' END';
@@ -76,10 +65,15 @@ BEGIN
 		start_of := replace(start_of, ' ELSE ', '');
 		tier_of := '1';
 	END IF;
-	end_of := 'CASE tier' || end_of || ' END';
 
-	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ <> made', extension)
-			USING def.time_column || def.group_columns, def.source, def.column_types LOOP
+	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ IS DISTINCT FROM made', extension)
+			USING def.group_columns || def.time_column, def.source, def.column_types[2:] || def.column_types[1] LOOP
+		IF changed.now_ IS NULL AND changed.c = ANY (def.group_columns) THEN
+			RAISE EXCEPTION '% has no grouping column %', def.source, quote_ident(changed.c) USING ERRCODE = 'undefined_column',
+				DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
+				HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(changed.c));
+		END IF;
+		CONTINUE WHEN changed.now_ IS NULL;
 		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch',
 			DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
 			HINT = 'If its values mean the same as before, change column_types in the row of the roll-up in tbf_rollup. Otherwise make the roll-up anew.';
@@ -98,6 +92,52 @@ BEGIN
 			CASE WHEN cardinality(def.group_columns) = 0 THEN '''{}''::jsonb' ELSE 'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')' END
 		INTO columns, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
 
+	RETURN format($sql$
+			-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and
+			-- '24 hours', may be written differently.
+			SELECT * FROM (SELECT %9$s AS tier, %10$s AS starts, coalesce(item, NULL::%13$s)::%13$s AS item, %8$s AS groups, %12$s AS n, %11$s AS old, min(at) AS oldest, max(at) AS newest
+				FROM (SELECT %1$s AS at, (%2$s
+				) AS item, coalesce((%3$s
+				), NULL::double precision) AS w %4$s
+					FROM %5$s WHERE (%6$s
+				) AND %7$s) hit WHERE item IS NOT NULL GROUP BY 1, 2, 3%14$s) s
+			-- Where clocks are put back by half an hour, the buckets of two hours overlap. A bucket that begins
+			-- before lo does not belong to this step.
+			WHERE n > 0 AND starts >= $1 AND starts < $2$sql$,
+		at, def.item, coalesce(def.weight, '1'), columns, (SELECT quote_ident(nspname) || '.' || quote_ident(relname) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = def.source), coalesce(def.condition, 'true'),
+		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
+		groups, tier_of, start_of,
+		CASE WHEN def.weight IS NULL THEN 'count(*) FILTER (WHERE at <= (SELECT newest FROM latest))::double precision' ELSE 'coalesce(sum(ceil(w * 4096) / 4096) FILTER (WHERE at <= (SELECT newest FROM latest)), 0)' END,
+		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s._tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
+		-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to
+		-- this one, or an error is raised.
+		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
+			WHERE a.attrelid = rollup AND a.attname = 'hot'),
+		CASE WHEN cardinality(def.group_columns) > 0 THEN ', 4' END);
+END $$;
+COMMENT ON FUNCTION _tbf_rollup_items(regclass, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_compare(): a query of the items that the source has';
+
+-- Counts the hits of the source from lo to before hi, except hits from the future. lo and hi are starts of buckets.
+-- Returns by how many hits the roll-up has grown. A new row that has all hits of its bucket and group is marked as
+-- closed if the bucket ends at the time `closing` or earlier. The function takes a lock, so that only one session at a
+-- time changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statement after the lock sees
+-- what the previous holder of the lock has written.
+CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
+	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET enable_sort = off SET jit = off SET row_security = off AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	def record;
+	items text;
+	place text;
+	counted double precision;
+BEGIN
+	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	-- The query of a view may need a sort of its own (ORDER BY ... LIMIT for each row), so for a view sorts are on
+	-- again.
+	PERFORM set_config('enable_sort', 'on', true) FROM pg_class WHERE oid = def.source AND relkind = 'v';
+	EXECUTE format('SELECT %1$s._tbf_rollup_items($1, $2, $3), %1$s._tbf_rollup_table($1)', extension) INTO items, place USING rollup, lo, hi;
 	EXECUTE format($sql$
 		WITH stored AS MATERIALIZED (
 			SELECT ctid AS id, tier, starts, groups, newest, hits, closed, f, hot, hot_hits, hot_over, hot_rest FROM %1$s WHERE starts >= $1 AND starts < $2
@@ -109,20 +149,7 @@ BEGIN
 		), filter AS MATERIALIZED (
 			-- the single filters of the buckets whose merged filter has counters
 			SELECT s.tier, s.starts, s.groups, s.f, i.layout = 'exact' AS exact FROM bucket b JOIN stored s USING (tier, starts, groups), %2$s.tbf_info(s.f) i WHERE NOT b.exact
-		), hit AS (
-			SELECT %3$s AS at, (%4$s
-				) AS item, coalesce((%5$s
-				), NULL::double precision) AS w %6$s
-			FROM %7$s WHERE (%8$s
-				) AND %9$s
-		), item AS MATERIALIZED (
-			-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and
-			-- '24 hours', may be written differently. old: hits that may be counted already.
-			SELECT * FROM (SELECT %11$s AS tier, %12$s AS starts, coalesce(item, NULL::%18$s)::%18$s AS item, %10$s AS groups, %14$s AS n, %13$s AS old, min(at) AS oldest, max(at) AS newest
-				FROM hit WHERE item IS NOT NULL GROUP BY 1, 2, 3%20$s) s
-			-- Where clocks are put back by half an hour, the buckets of two hours overlap. A bucket that begins
-			-- before lo does not belong to this step.
-			WHERE n > 0 AND starts >= $1 AND starts < $2
+		), item AS MATERIALIZED (%3$s
 		), compared AS MATERIALIZED (
 			-- before: how many hits of the item the filters of its bucket and group count together. certain: how many
 			-- of them the exact filters count; null if the merged filter is exact, or if there is no filter yet. fresh:
@@ -142,7 +169,7 @@ BEGIN
 			-- yet. It is also so if the bucket is to be closed, its counts are exact, and the source still has all hits
 			-- that they count. Otherwise the new row gets the new hits only.
 			SELECT tier, starts, groups, ends, closing, c.exact, b.rows IS NULL OR closing AND c.exact AND covered >= b.hits AS whole, b.hits AS of_bucket, b.rest AS rest_of_bucket
-			FROM (SELECT *, %15$s AS ends, (%15$s) <= $3 AS closing FROM span) c
+			FROM (SELECT *, %4$s AS ends, (%4$s) <= $3 AS closing FROM span) c
 				LEFT JOIN bucket b USING (tier, starts, groups)
 			WHERE new > 0 OR closing AND c.exact AND covered >= b.hits AND NOT (b.closed AND b.rows = 1)
 		), gone AS (
@@ -153,15 +180,22 @@ BEGIN
 		-- No new row has such a hit: the row with the filter stands for it. So the newest time of this row must not be
 		-- before the hit, its hits must include the hit, and the bounds of its list must leave room for it. If a bucket
 		-- has several such rows of one group, the first one gets the hits and the room.
-		rough AS MATERIALIZED (
-			SELECT s.*, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i WHERE i.layout <> 'exact'
+		-- The same holds for an exact filter that knows another item with the same 48 bits of hash. Then an item may have
+		-- more hits there (twin) than all lists leave to one that they do not have.
+		twin AS MATERIALIZED (
+			SELECT c.*, least(old, before) AS needed FROM compared c JOIN (SELECT tier, starts, groups, sum(hot_rest) AS rest FROM stored GROUP BY tier, starts, groups) s USING (tier, starts, groups)
+			WHERE exact AND least(old, before) > rest
+		), rough AS MATERIALIZED (
+			SELECT s.*, i.layout = 'exact' AS exact, row_number() OVER (PARTITION BY tier, starts, groups ORDER BY hits DESC, id) = 1 AS first FROM stored s, %2$s.tbf_info(s.f) i
+			WHERE i.layout <> 'exact' OR (tier, starts, groups) IN (SELECT tier, starts, groups FROM twin)
 		), room AS MATERIALIZED (
 			-- The rows of rough may stand for more hits of an item than the bounds of their lists allow. over: the
 			-- largest excess for an item in the list of the first row. rest: the largest excess for another item.
 			SELECT o.tier, o.starts, o.groups, max(needed - rest) FILTER (WHERE listed) AS over, max(needed - rest) FILTER (WHERE NOT listed) AS rest
 			FROM (SELECT tier, starts, groups, item, sum(needed) AS needed, bool_or(listed) AS listed
 				FROM (SELECT tier, starts, groups, item, least(old, before) - certain AS needed, false AS listed FROM compared WHERE NOT exact
-					UNION ALL SELECT tier, starts, groups, u.item%19$s, hot_rest - hot_over - u.hits, first FROM rough, unnest(hot, hot_hits) u(item, hits)) s
+					UNION ALL SELECT tier, starts, groups, item, needed, false FROM twin
+					UNION ALL SELECT tier, starts, groups, u.item%7$s, hot_rest - hot_over - u.hits, first FROM rough, unnest(hot, hot_hits) u(item, hits)) s
 				GROUP BY tier, starts, groups, item) o
 				JOIN (SELECT tier, starts, groups, sum(hot_rest) AS rest FROM rough GROUP BY tier, starts, groups) r USING (tier, starts, groups)
 			GROUP BY o.tier, o.starts, o.groups
@@ -169,6 +203,7 @@ BEGIN
 			SELECT r.id, r.starts, greatest(r.newest, n.newest) AS newest, CASE WHEN first THEN greatest(n.counted - b.hits, 0) ELSE 0 END AS hits,
 				CASE WHEN first THEN greatest(m.over, 0) ELSE 0 END AS over, CASE WHEN first THEN greatest(m.rest, 0) ELSE 0 END AS rest, r.newest AS newest_before
 			FROM rough r JOIN span n USING (tier, starts, groups) JOIN bucket b USING (tier, starts, groups) JOIN room m USING (tier, starts, groups)
+			WHERE NOT r.exact OR m.over > 0 OR m.rest > 0
 		), widened AS (
 			UPDATE %1$s r SET oldest = r.starts, newest = w.newest, hits = r.hits + w.hits, hot_over = r.hot_over + w.over, hot_rest = r.hot_rest + w.rest FROM wider w
 			WHERE r.ctid = w.id AND r.starts >= $1 AND r.starts < $2 AND (w.newest > w.newest_before OR w.hits > 0 OR w.over > 0 OR w.rest > 0)
@@ -195,7 +230,7 @@ BEGIN
 				coalesce(max(d) FILTER (WHERE listed IS NOT TRUE), 0) AS hot_rest
 			FROM ranked GROUP BY tier, starts, groups, ends, whole, closing
 		), filled AS (
-			SELECT tier, starts, groups, %2$s.tbf_agg(item, NULL::timestamptz, NULL::interval, %16$s) AS f FROM ranked %17$s GROUP BY tier, starts, groups
+			SELECT tier, starts, groups, %2$s.tbf_agg(item, NULL::timestamptz, NULL::interval, %5$s) AS f FROM ranked %6$s GROUP BY tier, starts, groups
 		), made AS (
 			INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT tier, starts, ends, closed, groups, CASE layout WHEN 'exact' THEN l.oldest ELSE starts END, CASE layout WHEN 'exact' THEN l.newest ELSE s.newest END, hits, f,
@@ -208,23 +243,15 @@ BEGIN
 			RETURNING hits
 		)
 		SELECT coalesce((SELECT sum(hits) FROM made), 0) - coalesce((SELECT sum(hits) FROM gone), 0) + coalesce((SELECT sum(hits) FROM wider), 0)$sql$,
-		rollup, extension, at, def.item, coalesce(def.weight, '1'), columns, def.source, coalesce(def.condition, 'true'),
-		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
-		groups, tier_of, start_of,
-		CASE WHEN def.weight IS NULL THEN 'count(*) FILTER (WHERE at <= (SELECT newest FROM latest))::double precision' ELSE 'coalesce(sum(ceil(w * 4096) / 4096) FILTER (WHERE at <= (SELECT newest FROM latest)), 0)' END,
-		CASE WHEN def.weight IS NULL THEN 'count(*)::double precision' ELSE format('%s._tbf_rollup_weight(sum(ceil(w * 4096) / 4096), bool_or((w >= 0 AND w < 8589934592) IS NOT TRUE))', extension) END,
+		place, extension, items,
+		(SELECT ' CASE tier ' || string_agg(format('WHEN %s THEN %s._tbf_rollup_bucket_end(starts, %L, %L)', n, extension, t, def.zone), ' ') || ' END' FROM unnest(def.tiers) WITH ORDINALITY u(t, n)),
 		-- tbf_agg() takes only weights below 2^33, and a sum of weights may be larger. So the sum is added in parts of
 		-- at most 2^32.
-		end_of, CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
+		CASE WHEN def.weight IS NULL THEN 'd' ELSE 'least(d - p * 4294967296, 4294967296)' END,
 		CASE WHEN def.weight IS NULL THEN '' ELSE 'CROSS JOIN LATERAL generate_series(0, ceil(d / 4294967296)::integer - 1) p' END,
-		-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to
-		-- this one, or an error is raised.
-		(SELECT format('%I.%I', n.nspname, t.typname) FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace
-			WHERE a.attrelid = rollup AND a.attname = 'hot'),
 		-- The lists have the collation of the column hot. The items of the source may have another one, so it has to be
 		-- named.
-		(SELECT format(' COLLATE %I.%I', c.collnamespace::regnamespace, c.collname) FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation WHERE a.attrelid = rollup AND a.attname = 'hot'),
-		CASE WHEN cardinality(def.group_columns) > 0 THEN ', 4' END)
+		(SELECT format(' COLLATE %I.%I', c.collnamespace::regnamespace, c.collname) FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation WHERE a.attrelid = rollup AND a.attname = 'hot'))
 		INTO counted USING lo, hi, closing, def.top;
 	RETURN counted;
 END $$;
@@ -260,8 +287,10 @@ CREATE FUNCTION _tbf_rollup_fold(rollup regclass, from_tier integer, lo timestam
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record;
+	place text;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_table($1)', extension) INTO place USING rollup;
 	EXECUTE format($sql$
 		WITH gone AS (
 			-- Where clocks are put back by half an hour, the next bucket starts before this one ends, so starts = lo is
@@ -331,7 +360,7 @@ BEGIN
 		SELECT $4, $2, $3, NOT $6, groups, CASE WHEN k.exact THEN k.oldest ELSE $2 END, k.newest, k.hits, k.f,
 			%2$s._tbf_rollup_packed(coalesce(l.hot, '{}')), %2$s._tbf_rollup_packed(coalesce(l.hot_hits, '{}')), coalesce(l.hot_over, 0),
 			greatest(coalesce(l.rest, 0), u.rest)
-		FROM known k LEFT JOIN list l USING (groups) JOIN unlisted u USING (groups)$sql$, rollup, extension)
+		FROM known k LEFT JOIN list l USING (groups) JOIN unlisted u USING (groups)$sql$, place, extension)
 		USING from_tier, lo, hi, to_tier, def.top, pieces, rollup;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
@@ -389,6 +418,14 @@ BEGIN
 			HINT = 'If the column has another name or type now, change time_column in the row of the roll-up in tbf_rollup, or make the roll-up anew.';
 	END IF;
 
+	EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
+	IF empty AND def.filled THEN
+		-- TRUNCATE or DELETE has taken all rows.
+		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = NULL, open_from = ''-infinity'', filled = false WHERE r.rollup = $1', extension) USING rollup;
+		def.counted_to := NULL;
+		place := CASE WHEN goal IS NOT NULL AND ordinary THEN '-infinity' ELSE place END;
+	END IF;
+
 	-- up to when (goal), and from when (place)
 	IF goal IS NULL THEN
 		IF ordinary THEN
@@ -408,7 +445,6 @@ BEGIN
 			done := true;
 			RETURN;
 		END IF;
-		EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
 		IF ordinary AND empty THEN
 			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being folded
 			-- from one tier to the next. So folded is set first.
@@ -454,7 +490,8 @@ BEGIN
 		EXECUTE bucket_start INTO hi USING first, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE bucket_end INTO hi USING hi, CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END, def.zone;
 		EXECUTE format('SELECT %s._tbf_rollup_step($1, $2, $3, $4)', extension) USING rollup, lo, hi, closing;
-		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = least(open_from, $3) WHERE r.rollup = $1 AND ($2 > counted_to OR $2 IS NOT NULL AND counted_to IS NULL OR open_from > $3)', extension)
+		EXECUTE format('UPDATE %1$s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = least(open_from, $3), filled = f FROM (SELECT EXISTS (SELECT FROM %2$s)) s(f)
+			WHERE r.rollup = $1 AND ($2 > counted_to OR $2 IS NOT NULL AND counted_to IS NULL OR open_from > $3 OR filled <> f)', extension, rollup)
 			USING rollup, CASE WHEN ordinary THEN least(goal, hi) END, lo;
 		place := CASE WHEN hi > goal THEN 'infinity' ELSE hi END;
 		RETURN;
@@ -517,6 +554,7 @@ BEGIN
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
 				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;
+				EXECUTE format('UPDATE %s.tbf_rollup r SET filled = EXISTS (SELECT FROM %s) WHERE r.rollup = $1', extension, rollup) USING rollup;
 			ELSE
 				EXECUTE format('SELECT min(starts) FROM %s WHERE tier = $1 AND starts < $2', rollup) INTO lo USING i, target;
 				IF lo IS NOT NULL THEN
@@ -560,6 +598,10 @@ BEGIN
 	extension := (SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n
 		ON n.oid OPERATOR(pg_catalog.=) e.extnamespace WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom');
 	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_packed(''{}''::pg_catalog.int4[])', extension);
+	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_own_definition($1)', extension) USING rollup;
+	IF pg_catalog.current_setting('transaction_read_only')::pg_catalog.bool THEN
+		RAISE EXCEPTION 'cannot refresh roll-up % in a read-only transaction', rollup USING ERRCODE = 'read_only_sql_transaction', HINT = 'SET default_transaction_read_only = off.';
+	END IF;
 	LOOP
 		-- No expression may stand between these two statements: it might take a snapshot, and after that the
 		-- isolation level cannot be set.
@@ -573,9 +615,9 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- The definition keeps the error, unless the transaction is read-only, the caller is not the owner, or
+			-- The definition keeps the error, unless the caller is not the owner, or
 			-- another session has locked the row or the table: a session that was canceled must end soon.
-			IF current_setting('transaction_read_only') = 'off' AND EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
+			IF EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
 				PERFORM set_config('lock_timeout', '100ms', true);
 				BEGIN
 					EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now()
@@ -597,3 +639,58 @@ BEGIN
 	END LOOP;
 END $$;
 COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';
+
+-- Compares buckets that overlap the time from from_time to to_time. An item is missing as often as the source has more
+-- hits of it than the filters count.
+CREATE FUNCTION tbf_rollup_compare(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
+	RETURNS TABLE (starts timestamptz, ends timestamptz, missing double precision, gone double precision) LANGUAGE plpgsql STABLE
+	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
+	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_nestloop = off SET jit = off SET row_security = off AS $$
+DECLARE
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	def record;
+	tier integer := 1;
+	lo timestamptz := '-infinity';
+	hi timestamptz;
+	items text;
+	place text;
+BEGIN
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	IF from_time > to_time THEN
+		RAISE EXCEPTION 'from_time % is later than to_time %', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'The time goes from from_time to before to_time.';
+	END IF;
+	EXECUTE format('SELECT coalesce($1, complete_to, ''-infinity'') FROM %s.tbf_rollups r WHERE r.rollup = $2', extension) INTO hi USING to_time, rollup;
+	IF isfinite(to_time) THEN
+		WHILE tier < cardinality(def.tiers) AND to_time <= def.folded[tier] LOOP
+			tier := tier + 1;
+		END LOOP;
+		EXECUTE format('SELECT %1$s._tbf_rollup_bucket_end(%1$s._tbf_rollup_bucket_start($1, $2, $3), $2, $3)', extension) INTO hi USING to_time - interval '1 microsecond', def.tiers[tier], def.zone;
+	END IF;
+	IF isfinite(from_time) THEN
+		tier := 1;
+		WHILE tier < cardinality(def.tiers) AND from_time < def.folded[tier] LOOP
+			tier := tier + 1;
+		END LOOP;
+		EXECUTE format('SELECT %s._tbf_rollup_bucket_start($1, $2, $3)', extension) INTO lo USING from_time, def.tiers[tier], def.zone;
+	END IF;
+	lo := greatest(lo, def.folded[cardinality(def.tiers)]);
+	EXECUTE format('SELECT %1$s._tbf_rollup_items($1, $2, $3), %1$s._tbf_rollup_table($1)', extension) INTO items, place USING rollup, lo, hi;
+	RETURN QUERY EXECUTE format($sql$
+		WITH latest AS (
+			SELECT timestamptz 'infinity' AS newest
+		), stored AS MATERIALIZED (
+			SELECT tier, starts, groups, hits, f FROM %1$s WHERE starts >= $1 AND starts < $2
+		), item AS MATERIALIZED (%3$s
+		), counted AS (
+			SELECT tier, starts, groups, sum(n) AS n, sum(greatest(n - before, 0)) AS missing
+			FROM (SELECT tier, starts, groups, item, n, coalesce(sum(%2$s.tbf_count(s.f, item)), 0) AS before FROM item LEFT JOIN stored s USING (tier, starts, groups) GROUP BY tier, starts, groups, item, n) i
+			GROUP BY tier, starts, groups
+		), compared AS (
+			SELECT tier, starts, sum(coalesce(c.missing, 0)) AS missing, sum(greatest(coalesce(hits, 0) - coalesce(n, 0) + coalesce(c.missing, 0), 0)) AS gone
+			FROM counted c FULL JOIN (SELECT tier, starts, groups, sum(hits) AS hits FROM stored GROUP BY tier, starts, groups) s USING (tier, starts, groups)
+			GROUP BY tier, starts
+		)
+		SELECT starts, %2$s._tbf_rollup_bucket_end(starts, ($3)[tier], $4), missing, gone FROM compared WHERE missing > 0 OR gone > 0 ORDER BY starts$sql$, place, extension, items)
+		USING lo, hi, def.tiers, def.zone;
+END $$;
+COMMENT ON FUNCTION tbf_rollup_compare(regclass, timestamptz, timestamptz) IS 'buckets of a roll-up that differ from its source between from_time and to_time (null: the beginning, complete_to): missing: hits that the source has and the roll-up lacks, which tbf_rollup_refresh(rollup, starts, ends) counts; gone: hits that the source no longer has. Reads all rows of that time. Only for the owner of the roll-up';

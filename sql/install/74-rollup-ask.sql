@@ -30,7 +30,7 @@ BEGIN
 			DETAIL = CASE cardinality(def.group_columns) WHEN 0 THEN 'It was made without group_by.' ELSE format('It was made with group_by => %L.', def.group_columns) END,
 			HINT = 'groups is an object with some of these columns and their values, such as {"country": "NL"}.';
 	ELSIF from_time > to_time AND isfinite(from_time) AND isfinite(to_time) THEN
-		RAISE EXCEPTION 'the time from % to % is none', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'from_time must not be later than to_time.';
+		RAISE EXCEPTION 'from_time % is later than to_time %', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'The time goes from from_time to before to_time.';
 	END IF;
 	-- The values are compared by =, because @> would also find an array that has these elements and others.
 	SELECT coalesce(string_agg(format('AND groups -> %L = %L', key, value), ' '), '') INTO wanted FROM jsonb_each(only_groups);
@@ -131,16 +131,23 @@ COMMENT ON FUNCTION _tbf_rollup_item_of(regclass, text) IS 'implementation of th
 -- filters, too, and not from the lists of hot items alone.
 CREATE FUNCTION _tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
-	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	written text;
+	place text;
+	ids tid[];
+	lows double precision[];
+	highs double precision[];
 BEGIN
 	IF k IS NULL OR k < 0 THEN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
+	EXECUTE format('SELECT %1$s._tbf_rollup_item_text($1, ''item''), %1$s._tbf_rollup_table($1)', extension) INTO written, place USING rollup;
+	-- The weights come from a query of their own, so that an error in them does not show the long one below.
+	EXECUTE format('SELECT array_agg(id), array_agg(low), array_agg(high) FROM %s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7)', extension)
+		INTO ids, lows, highs USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
 	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
 	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
 	-- largest hits_to of all others, and the first 10 k + 1 by hits_to.
@@ -148,7 +155,7 @@ BEGIN
 	RETURN QUERY EXECUTE format($sql$
 		WITH part AS MATERIALIZED (
 			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
-			FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
+			FROM %1$s r JOIN unnest($1, $2, $3) w(id, low, high) ON r.ctid = w.id
 		), live AS MATERIALIZED (
 			-- The lists of the rows with the least weight are not read. All of them together could add less to an
 			-- item than 1/2000 of the decayed hits that the hottest item has in one row.
@@ -159,17 +166,17 @@ BEGIN
 			FROM (SELECT g, groups, sum(rest) AS rest FROM live GROUP BY g, groups) r
 		), summed AS (
 			SELECT g, unnest(items) AS item, unnest(from_) AS hits_from, unnest(over_) AS over
-			FROM (SELECT g, %2$s._tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS items, %2$s._tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS from_,
-					%2$s._tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS over_
+			FROM (SELECT g, %2$s._tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $4::bigint + 1) AS items, %2$s._tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $4::bigint + 1) AS from_,
+					%2$s._tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $4::bigint + 1) AS over_
 				FROM live l JOIN %1$s r ON r.ctid = l.id GROUP BY g) u
 		), bounded AS MATERIALIZED (
 			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to FROM summed %5$s
 		)$sql$
 		|| CASE WHEN counted THEN $sql$, kth AS (
-			SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $8
+			SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $4
 		), chosen AS MATERIALIZED (
 			-- candidates: items that may be among the first k, at most 10 k of them
-			SELECT b.*, place <= 10 * $8::bigint AND hits_to >= coalesce(kth, 0) AS candidate
+			SELECT b.*, place <= 10 * $4::bigint AND hits_to >= coalesce(kth, 0) AS candidate
 			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b LEFT JOIN kth USING (g)
 		), others AS MATERIALIZED (
 			SELECT g, groups, greatest(rest, (SELECT max(hits_to) FROM chosen c WHERE c.g = r.g AND NOT candidate)) AS rest FROM rest r
@@ -180,19 +187,19 @@ BEGIN
 		)$sql$ ELSE ', others AS (SELECT * FROM rest), last AS (SELECT * FROM bounded)' END
 		|| CASE WHEN each_group THEN $sql$, answer AS (
 			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
-				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
+				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s ROWS BETWEEN $4::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $4
 		)$sql$ ELSE $sql$, numbered AS MATERIALIZED (
 			SELECT *, row_number() OVER () AS number FROM last
 		), first AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, %6$s LIMIT $8) l
+			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, %6$s LIMIT $4) l
 		), answer AS (
 			SELECT f.*, (SELECT max(hits_to) FROM numbered WHERE number NOT IN (SELECT number FROM first)) AS left_out FROM first f
 		)$sql$ END
 		|| $sql$
 		SELECT groups, %6$s, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
-		rollup, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END,
+		place, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END,
 			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END, written)
-		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
+		USING ids, lows, highs, k;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
 
@@ -240,7 +247,7 @@ COMMENT ON FUNCTION _tbf_rollup_counted(text, regclass, text, timestamptz, text,
 
 -- anycompatible takes a value of any type, and takes a literal or a parameter without a type for text.
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 BEGIN
 	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression
 	-- `weight` are looked up there. So every name here has its schema.
@@ -249,7 +256,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count(regclass, anycompatible, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. weight, groups: see tbf_rollup_top()';
 CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anycompatible, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
+		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 BEGIN
 	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, NULL, NULL, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to
@@ -293,12 +300,13 @@ COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, json
 -- The items whose hits have risen most.
 CREATE FUNCTION _tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
 	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
-	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	first timestamptz;
 	times double precision;
 	written text;
+	place text;
 BEGIN
 	IF (recent > '0' AND before > '0' AND recent < '10000 years' AND before < '10000 years' AND k >= 0 AND isfinite(at) AND at_least >= 0) IS NOT TRUE THEN
 		RAISE EXCEPTION 'risers of % against % at % are out of range', recent, before, at USING ERRCODE = 'invalid_parameter_value', HINT = 'The intervals are longer than 0, the time is finite, and the numbers are not negative.';
@@ -307,7 +315,8 @@ BEGIN
 		RAISE NOTICE 'the time "%" is shorter than a minute, the shortest bucket of a roll-up', least(recent, before) USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
+	EXECUTE format('SELECT %1$s._tbf_rollup_item_text($1, ''r.item''), %1$s._tbf_rollup_table($1)', extension) INTO written, place USING rollup;
+	EXECUTE format('SELECT count(*) FROM %s._tbf_rollup_weights(NULL, $1, NULL, NULL, ''-infinity'', ''-infinity'', $2)', extension) USING rollup, only_groups;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
 	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in
 	-- the time `before`, only the part of that time from this hit on counts.
@@ -330,7 +339,7 @@ BEGIN
 			WHERE c.hits_to >= $7 GROUP BY c.number
 		)
 		SELECT %4$s, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
-		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, rollup, extension,
+		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, place, extension,
 			-- a filter with counters may count an item too high, so its lower bound comes from the list of hot items
 			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;

@@ -277,6 +277,8 @@ my %expected = (
 	# the types of columns, which everybody reads in the catalogue
 	'_tbf_rollup_item_of(regclass,text)' => ["SELECT _tbf_rollup_item_of('app.words', 'page')", ('00000') x 5],
 	'_tbf_rollup_item_text(regclass,text)' => ["SELECT _tbf_rollup_item_text('app.words', 'item')", ('00000') x 5],
+	'_tbf_rollup_table(regclass)' => ["SELECT _tbf_rollup_table('app.words')", ('00000') x 5],
+	'_tbf_rollup_unknown(regclass)' => ["SELECT _tbf_rollup_unknown('app.words')", ('00000') x 5],
 	'_tbf_rollup_types(regclass,name[])' => ["SELECT _tbf_rollup_types('app.words', '{v}')", ('00000') x 5],
 	'chunk_scan' => ["SELECT count(*) FROM chunk_scan(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
@@ -326,6 +328,8 @@ my %of_rollups = (
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
 		['_tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
 			"SELECT _tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
+		['tbf_rollup_compare(regclass,timestampwithtimezone,timestampwithtimezone)', "SELECT count(*) FROM tbf_rollup_compare($heat)"],
+		['_tbf_rollup_items(regclass,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_items($heat, '-infinity', '-infinity')"],
 		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
 		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
 		['_tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
