@@ -108,9 +108,9 @@ size_t sums_add_hits(const tbf_sums *sums, sb_hash_set *set, int index, int64_t 
 									   const uint64_t *hashes, const uint64_t *values, size_t count);
 
 /*
- * Minimum increase (Cohen, Matias 2003): adds the value to the item's smallest cell only, and raises each other cell
- * to that sum if it is smaller. The result depends on the order of hits. For filters with SB_TBF_MINIMUM_INCREASE.
- * If `piles_up` is true, the value need not be noted as a hit: the losses are raised to the new words instead. REQUIRES:
+ * Minimum increase (Cohen, Matias 2003): adds the value to the item's smallest cell only, and raises each other cell to
+ * that sum if it is smaller. The result depends on the order of hits. For filters with SB_TBF_MINIMUM_INCREASE. If
+ * `piles_up` is true, the value need not be noted as a hit: the losses are raised to the new words instead. REQUIRES:
  * as sums_add_item().
  */
 [[nodiscard]] sb_status sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
