@@ -420,6 +420,10 @@ CREATE INDEX keyed_id ON keyed USING bf (id) WITH (pages_per_range = 8);
 VACUUM ANALYZE keyed;
 SELECT literals, scans(query), pages_costed(query, 'keyed') < 0.25 AS few_pages
 	FROM unnest(ARRAY[100, 1000]) literals, LATERAL (SELECT format('SELECT * FROM keyed WHERE id IN (%s)', string_agg((-i * 7919)::text, ',')) AS query FROM generate_series(1, literals) i) q;
+-- Where a unique key names the row, the index is not asked.
+SELECT asked_pages('SELECT * FROM keyed WHERE id = 7', 'keyed_id') AS without_key;
+ALTER TABLE keyed ADD PRIMARY KEY (id);
+SELECT asked_pages('SELECT * FROM keyed WHERE id = 7', 'keyed_id') AS with_key, scans('SELECT * FROM keyed WHERE id = 7');
 
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;
