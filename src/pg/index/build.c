@@ -96,14 +96,12 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 }
 
 /*
- * Makes a group of these ranges, and counts in *full those that are full: in some column they have far more items than
- * the other ranges of the group. Returns false if the directory has no room for the group. The filters get
+ * Makes a group of these ranges. Returns false if the directory has no room for the group. The filters get
  * line_counts[] lines; or as many as those of the group before, if that group has as many ranges, and its filters have
  * at least as many lines and hardly more (bf_index_settle_by_group_before()).
  */
 static bool
-write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
-			BfFullRanges *full)
+write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BfGroup		group = {
@@ -139,13 +137,6 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 			lines.full[column][i] = items[i].counts[column] >= far_above;
 	}
 	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizons);
-	for (uint32 i = 0; i < count; i++)
-		for (int column = 0; column < group.columns; column++)
-			if (lines.full[column][i])
-			{
-				bf_index_count_full(full, items[i].range);
-				break;
-			}
 	bf_index_free_lines(&lines);
 	bf_index_begin_ranges(index, 0, items[0].range + count);
 	return true;
@@ -205,7 +196,6 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	ReadCounts *counts = palloc(sizeof(ReadCounts));
 	BfGroupsToBuild groups = {.level = 0, .covered = task->upper_ranges > 0};
-	BfFullRanges full = {0};
 	uint32		have = 0,
 				next = 0;
 
@@ -224,14 +214,13 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 		count_items(geometry, items, have, counts);
 		count = bf_index_group_to_build(&groups, counts->columns, geometry->columns, next - have, have, lines);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		if (!write_group(index, items, count, counts, lines, &full))
+		if (!write_group(index, items, count, counts, lines))
 			break;				/* the ranges that follow are always read */
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
 		memmove(items, items + count, have * sizeof(BfRangeItems));
 	}
-	bf_index_note_full_ranges(index, geometry, &full);
 }
 
 /* Makes all levels of the index. Sets the numbers of rows in *result. */

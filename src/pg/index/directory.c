@@ -109,20 +109,6 @@ bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to)
 }
 
 void
-bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full)
-{
-	const BlockNumber block = full->count == 0 ? 0 : full->first * geometry->level[0].pages_per_range;
-	Change		change;
-
-	if (geometry->full_ranges == full->count && geometry->full_block == block)
-		return;
-	begin_change(index, &change);
-	change.meta->full_ranges = full->count;
-	change.meta->full_block = block;
-	end_change(&change);
-}
-
-void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;

@@ -56,26 +56,6 @@ extern void bf_index_publish_placeholders(Relation index);
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
 
-/* How many ranges of level 0 are full in at least one column, and the first of them. */
-typedef struct BfFullRanges
-{
-	uint32		count;
-	uint32		first;			/* set if count is not 0 */
-} BfFullRanges;
-
-static inline void
-bf_index_count_full(BfFullRanges *full, uint32 range)
-{
-	if (full->count++ == 0)
-		full->first = range;
-}
-
-/*
- * Notes down how many ranges of level 0 are full, and where the first one is, if that has changed. REQUIRES: nobody
- * else adds groups.
- */
-extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
-
 /* Settles the number of pages for each range of level 0. REQUIRES: nobody else adds groups; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);
 

@@ -263,8 +263,6 @@ read_geometry(Relation index)
 	header.beyond = meta->beyond;
 	header.columns = meta->columns;
 	header.most_levels = meta->levels;
-	header.full_ranges = meta->full_ranges;
-	header.full_block = meta->full_block;
 	header.upper = meta->upper;
 	header.end_block = 1;
 	header.directory_pages = meta->directory_pages;

@@ -54,8 +54,6 @@ typedef struct BfGeometry
 	BlockNumber used_blocks;	/* number of blocks of the groups, the directory and the meta page */
 	uint32		directory_pages;
 	uint32		stretches;
-	uint32		full_ranges;	/* this field and the next one: see BfMetaPage */
-	BlockNumber full_block;
 	BfParameters upper;			/* parameters of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* parameters of each column on level 0 */

@@ -10,7 +10,7 @@
 #include "index/keys.h"
 #include "index/sizes.h"
 
-StaticAssertDecl(offsetof(BfMetaPage, column) == 104, "the meta page is stored as it is");
+StaticAssertDecl(offsetof(BfMetaPage, column) == 96, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
 StaticAssertDecl(offsetof(BfStoredStretch, lines) == 24, "entries of the directory are stored as they are");
 StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");

@@ -96,9 +96,6 @@ typedef struct BfMetaPage
 	uint32		groups[BF_INDEX_MAX_LEVELS];	/* published groups of each level */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on were never placeholders or summarized */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
-	/* how many ranges of level 0 were full in a column when they were counted last (remake.c, build.c) */
-	uint32		full_ranges;
-	BlockNumber full_block;		/* the first block of the first such range */
 	uint32		zero;
 	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];

@@ -36,9 +36,6 @@
 #include "index/sizes.h"
 #include "index/space.h"
 
-/* Nothing further is remade or moved once this share of the heap was read for that, in one call. */
-#define MOST_REMADE 0.5
-
 /* At most this many ranges of a group are counted to find out whether the others have what their bits tell. */
 #define SAMPLED_RANGES 4
 #define SAMPLED_ABOVE 2
@@ -208,6 +205,17 @@ how_far_off(const BfGeometry *geometry, const BfGroup *group, const BfGroupMeasu
 	return Max(full, times_too_large(geometry, group, &measure->items));
 }
 
+double
+bf_index_measure_how_far_off(Relation index, const BfGeometry *geometry, const BfGroup *group, BfGroupMeasure *measure)
+{
+	/* mostly the first page tells that the group fits */
+	bf_index_measure_group(index, geometry, group, 1, measure);
+	if (measure->rate <= BF_TOO_FULL / 2 && how_far_off(geometry, group, measure) == 0)
+		return 0;
+	bf_index_measure_group(index, geometry, group, BF_PAGES_THAT_TELL, measure);
+	return how_far_off(geometry, group, measure);
+}
+
 /* A group that is to be remade, or may be. */
 typedef struct Candidate
 {
@@ -261,14 +269,7 @@ measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber
 
 			CHECK_FOR_INTERRUPTS();
 			bf_index_find_group(geometry, level, range, &group);
-			/* mostly the first page tells that the group fits */
-			bf_index_measure_group(work->index, geometry, &group, 1, measure);
-			if (measure->rate > BF_TOO_FULL / 2 || measure->saturated || has_full(&group, measure) ||
-				times_too_large(geometry, &group, &measure->items) > 0)
-			{
-				bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
-				candidate.off = how_far_off(geometry, &group, measure);
-			}
+			candidate.off = bf_index_measure_how_far_off(work->index, geometry, &group, measure);
 			if (candidate.off > 0)
 				off->groups[off->count++] = candidate;
 			else if (level == 0 &&
@@ -589,36 +590,13 @@ move_last_group(const BfSummarizer *work)
 
 /* ------------------------------------------------------------------- all of it */
 
-/* Notes down on the meta page how many ranges of level 0 are full, and where the first one is. */
-static void
-note_full_ranges(const BfSummarizer *work)
-{
-	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
-	BfFullRanges full = {0};
-	BfGroup		group;
-
-	for (uint32 range = 0; range < geometry->level[0].covered; range = group.first_range + group.ranges)
-	{
-		CHECK_FOR_INTERRUPTS();
-		bf_index_find_group(geometry, 0, range, &group);
-		bf_index_measure_group(work->index, geometry, &group, 1, measure);
-		if (measure->full > 0 && full.count == 0)
-			full.first = range + measure->first_full;
-		full.count += measure->full;
-	}
-	bf_index_note_full_ranges(work->index, geometry, &full);
-	pfree(measure);
-	pfree(geometry);
-}
-
 void
 bf_index_remake(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
 	CandidateList off = new_list(geometry);
 	CandidateList others = new_list(geometry);
-	double		left = Max(1, heap_blocks * MOST_REMADE);
+	double		left = Max(1, heap_blocks * BF_MOST_REMADE);
 	double		read;
 
 	measure_groups(work, geometry, heap_blocks, &off, &others);
@@ -638,5 +616,4 @@ bf_index_remake(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted)
 		read = left > 0 ? move_last_group(work) : 0;
 		left -= read;
 	} while (read > 0);
-	note_full_ranges(work);
 }

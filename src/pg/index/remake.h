@@ -5,6 +5,7 @@
 #ifndef STREAMBLOOM_PG_INDEX_REMAKE_H
 #define STREAMBLOOM_PG_INDEX_REMAKE_H
 
+#include "index/measure.h"
 #include "index/summarizer.h"
 
 /*
@@ -27,5 +28,12 @@ extern uint32 bf_index_make_groups(const BfSummarizer *work, int level, uint32 r
  * may have gone; then groups are looked at until a sixty-fourth of the heap's pages was read.
  */
 extern void bf_index_remake(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted);
+
+/* Nothing further is remade or moved once this share of the heap was read for that, in one call. */
+#define BF_MOST_REMADE 0.5
+
+/* Measures a group. Returns how many times too full or too large it is, or 0 if it fits, by what its bits tell. */
+extern double bf_index_measure_how_far_off(Relation index, const BfGeometry *geometry, const BfGroup *group,
+										   BfGroupMeasure *measure);
 
 #endif
