@@ -377,7 +377,7 @@ subtest 'the server is killed in the middle' => sub {
 		# Deletes the rows that the writer has put in place of the dead ones. With these rows the filters might have
 		# to stay as large as they are.
 		$db->sql("DELETE FROM killed WHERE i >= $least");
-		vacuum('killed', 3);
+		vacuum('killed', 5); # a VACUUM that has read half of the table for groups moves none of them
 		$found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, size('killed_bf') < $before / 3") } // $@;
 		$wrong .= "round $round, after VACUUM: $found\n" if $found ne '0|t|t';
 	}
