@@ -136,7 +136,7 @@ void streambloom::clear_hits(sb_tbf *tbf)
 
 void streambloom::plan_exact(sb_tbf *plan)
 {
-	plan->flags |= SB_TBF_EXACT;
+	plan->flags = static_cast<uint16_t>((plan->flags & ~SB_TBF_OPTIONS) | SB_TBF_EXACT);
 	plan->block_count = 0;
 	plan->block_cells = 0;
 	plan->widened = 0;
@@ -146,7 +146,7 @@ void streambloom::plan_exact(sb_tbf *plan)
 
 void streambloom::plan_cells(sb_tbf *plan, const sb_tbf *sized)
 {
-	plan->flags &= static_cast<uint16_t>(~SB_TBF_EXACT);
+	plan->flags = static_cast<uint16_t>((plan->flags & ~SB_TBF_EXACT) | (sized->flags & SB_TBF_MINIMUM_INCREASE));
 	plan->block_count = sized->block_count;
 	plan->block_cells = sized->block_cells;
 	plan->widened = sized->widened;
@@ -272,15 +272,17 @@ static bool shape_is_valid(const sb_tbf *tbf)
 }
 
 /*
- * Checks that recurring minimum is not combined with what it excludes: the exact form, decay, a list of hot items,
- * minimum increase. Also checks that bytes after the counters are there only if an option puts them there: recurring
+ * Checks that an exact filter has neither minimum increase nor recurring minimum, and that recurring minimum is not
+ * combined with what it excludes: decay, a list of hot items, minimum increase. Also checks that bytes after the counters are there only if an option puts them there: recurring
  * minimum has its table there, and a filter with `top` has the list of hot items.
  */
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
+	if (is_exact(tbf) && (tbf->flags & SB_TBF_OPTIONS) != 0)
+		return false;
 	if (recurring &&
-		(is_exact(tbf) || tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+		(tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
 	if (recurring && tbf->extra % recurring_entry_size != 0)
 		return false;

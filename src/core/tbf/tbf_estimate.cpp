@@ -120,14 +120,12 @@ static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stat
 	return items.status();
 }
 
-/*
- * Counts the widths of the counters of a packed block, in binary digits. Only the counters that are not 0 are unpacked.
- * All other counters are 0.
- */
-static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
+/* Counts the widths of the counters of a block, in binary digits. */
+static sb_status add_block_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {
 	gathered counters;
-	const sb_status status = gather_block(tbf, cells, block, &counters);
+	uint64_t largest;
+	const sb_status status = gather_block(tbf, cells, block, &counters, &largest);
 	if (status != SB_OK)
 		return status;
 	widths[0] += tbf->block_cells - counters.count;
@@ -135,26 +133,16 @@ static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_
 	return SB_OK;
 }
 
-static sb_status add_flat_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
-{
-	uint64_t counters[SB_TBF_BLOCK];
-	const sb_status status = unpack_block(tbf, cells, block, counters);
-	if (status == SB_OK)
-		add_widths(counters, tbf->block_cells, false, widths);
-	return status;
-}
-
 sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks, sb_tbf_stats *out) noexcept
 {
 	*out = {};
 	if (is_exact(tbf))
 		return measure_items(tbf, cells, out);
-	const auto add = tbf->layout == SB_TBF_FLAT ? add_flat_widths : add_packed_widths;
 	const uint32_t blocks = std::min(tbf->block_count, most_blocks);
 	for (uint32_t i = 0; i < blocks; i++)
 	{
 		const auto block = static_cast<uint32_t>(uint64_t{i} * tbf->block_count / blocks);
-		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add(tbf, cells, block, out->widths);
+		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add_block_widths(tbf, cells, block, out->widths);
 			status != SB_OK)
 			return status;
 	}

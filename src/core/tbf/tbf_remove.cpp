@@ -101,6 +101,11 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 		return SB_OK;
 	if ((tbf->flags & SB_TBF_HAS_HITS) == 0 || moment->epoch_start > tbf->newest)
 		return SB_OUT_OF_RANGE;
+	if (tbf->layout == SB_TBF_FLAT && !is_exact(tbf))
+		return change_flat(tbf, cells, to, in_front, out, value,
+						   [=](const sb_tbf *packed, const void *bytes, sb_tbf *changed, void **without) {
+							   return sb_tbf_remove(packed, bytes, hash, moment, hit, to, 0, changed, without, most);
+						   });
 
 	const u128 amount = scaled(hit, moment->half_lives - tbf->base, false);
 	out->total -= static_cast<uint64_t>(std::min(amount, u128{tbf->total}));
@@ -113,12 +118,14 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 		return status;
 	}
 	const uint32_t of_item = block_of(tbf->block_count, hash);
-	const sb_status status = fill_value(&block, out, [&](uint32_t index, uint64_t *counters, bool *empty) {
-		if (index != of_item)
-			return unpack_counters(tbf, cells, index, counters, empty);
-		const sb_status read = unpack_block(tbf, cells, index, counters);
+	const sb_status status = pack_value(&block, out, counters_size(tbf), [=](uint32_t i, gathered *nonzero, uint64_t *largest) {
+		block_counters counters;
+		if (i != of_item)
+			return gather_block(tbf, cells, i, nonzero, largest);
+		const sb_status read = unpack_block(tbf, cells, i, counters);
 		if (read == SB_OK && !take_out(tbf, hash, moment, hit, counters, most))
 			return SB_OUT_OF_RANGE;
+		*largest = read == SB_OK ? gather(counters, tbf->block_cells, nonzero) : 0;
 		return read;
 	});
 	if (status == SB_OK)

@@ -95,9 +95,13 @@ void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
 /*
  * top_write() writes the list for a filter with this base, the half-life for which its counts are written down.
- * top_size() returns how many bytes it writes. REQUIRES: at most `limit` entries.
+ * top_size() returns how many bytes it writes, top_most_size() how many it may write for any base. REQUIRES: at most `limit` entries.
  */
 uint32_t top_size(const top_list *list, int64_t base);
+inline size_t top_most_size(const top_list *list)
+{
+	return top_section_size + size_t{top_entry_size} * list->count + list->bytes_used;
+}
 void top_write(const top_list *list, int64_t base, void *out);
 
 /* ------------------------------------------------------ as it is stored (tbf_top.cpp) */
