@@ -9,6 +9,7 @@
 #ifndef STREAMBLOOM_LOOKUP_HPP
 #define STREAMBLOOM_LOOKUP_HPP
 
+#include "base/hash_list.hpp"
 #include "streambloom.h"
 
 #include <algorithm>
@@ -35,6 +36,13 @@ inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset,
 	*have = lookup->have - skipped;
 	return lookup->bytes + skipped;
 }
+
+/*
+ * Finds the block of lookup->hash in a list that follows a header of `header` bytes: lookup->from and lookup->to become
+ * its place and its size. find_listed() finds the hash in this block; *units becomes its count.
+ */
+sb_status find_listed_block(sb_lookup *lookup, const hash_list &list, size_t header);
+sb_status find_listed(sb_lookup *lookup, const hash_list &list, uint64_t *units);
 
 /*
  * Each of these begins or continues the search for lookup->hash. When a search begins, `step`, `tries` and `units`

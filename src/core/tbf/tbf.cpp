@@ -153,6 +153,16 @@ void streambloom::plan_cells(sb_tbf *plan, const sb_tbf *sized)
 	plan->unit_bits = plan->half_life != 0 ? unit_bits_of_parts(plan) : 0;
 }
 
+void streambloom::describe_items(const exact_item *items, uint32_t count, sb_tbf *out)
+{
+	uint64_t largest = 0;
+	for (uint32_t i = 0; i < count; i++)
+		largest = std::max(largest, items[i].units);
+	out->item_count = count;
+	out->cell_bits = narrowest_cell(largest);
+	out->payload = static_cast<uint32_t>(list_size(to_list(items, count)));
+}
+
 uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
 {
 	return static_cast<uint64_t>(tbf->block_count) * tbf->block_cells;
@@ -301,7 +311,7 @@ static bool payload_is_valid(const sb_tbf *tbf)
 		return false;
 	if ((!exact && tbf->layout == SB_TBF_FLAT) || tbf->payload == 0)
 		return tbf->payload == 0;
-	const uint64_t directory = exact ? directory_entry * blocks_of(tbf) : uint64_t{4} * tbf->block_count;
+	const uint64_t directory = exact ? list_of(tbf, nullptr).directory() : uint64_t{4} * tbf->block_count;
 	return directory != 0 && (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > directory;
 }
 

@@ -106,7 +106,10 @@ sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) noexcept
 {
 	const unsigned char *extra = static_cast<const unsigned char *>(cells) + counters_size(tbf);
 	top_section list;
-	sb_status status = is_exact(tbf) ? exact_check(tbf, cells) : check_counters(tbf, cells);
+	uint64_t largest;
+	sb_status status = is_exact(tbf) ? check_list(list_of(tbf, cells), &largest) : check_counters(tbf, cells);
+	if (status == SB_OK && is_exact(tbf) && narrowest_cell(largest) != tbf->cell_bits)
+		status = SB_BAD_CELLS;
 	if (status == SB_OK)
 		status = check_table(tbf, extra);
 	if (status == SB_OK && has_list(tbf))

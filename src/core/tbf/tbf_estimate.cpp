@@ -99,7 +99,7 @@ sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, i
 	if (is_exact(tbf))
 	{
 		/* nothing is subtracted: no other item's hits are in an exact count */
-		status = exact_count(tbf, cells, hash, &units);
+		status = find_in_list(list_of(tbf, cells), hash, &units);
 		*out = hits_at(tbf, static_cast<double>(units), at);
 		return status;
 	}
@@ -300,4 +300,23 @@ sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const
 	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
 	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* 0 stays 0: the factors are finite */
 	return status;
+}
+
+sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except, size_t except_count,
+							   double *out) noexcept
+{
+	exact_reader reader(exact, cells);
+	const uint64_t *const end = except + except_count;
+	uint64_t largest = 0;
+	*out = 0;
+	while (const size_t count = reader.next())
+		for (size_t i = 0; i < count; i++)
+		{
+			while (except < end && (*except & SB_KEPT_HASH_MASK) < reader.hashes()[i])
+				except++;
+			if (except == end || (*except & SB_KEPT_HASH_MASK) != reader.hashes()[i])
+				largest = std::max(largest, reader.units()[i]);
+		}
+	*out = std::ldexp(static_cast<double>(largest), -exact->unit_bits);
+	return reader.status();
 }

@@ -116,7 +116,7 @@ inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exa
 	describe_items(items, count, planned);
 	const sb_status status = value->allocate(sb_tbf_size(planned) - SB_TBF_HEADER);
 	if (status == SB_OK)
-		exact_write(items, count, value->cells());
+		write_list(to_list(items, count), value->cells());
 	return status;
 }
 
