@@ -149,7 +149,9 @@ bool list_reader::open_block()
 		first_hash_ = list_.digits.first_hash(block_);
 		bucket_ = 0;
 		at_least_ = 0;
-		counts_ = {};
+		record_ = parts_.records;
+		if (counts_ != nullptr)
+			*counts_ = {};
 		find_taken();
 	}
 	block_++;
@@ -168,23 +170,26 @@ void list_reader::find_taken()
 	}
 }
 
-sb_status list_reader::read_item(uint64_t *hash, uint64_t *units)
+template <bool counts>
+SB_KERNEL sb_status list_reader::read_item(uint64_t *hash, uint64_t *units)
 {
 	const int lower_digits = list_.digits.lower;
-	const size_t record = parts_.records + next_ * parts_.record;
-	const uint64_t lower = bits_.at(record, lower_digits);
+	const uint64_t lower = bits_.at(record_, lower_digits);
 	if (bucket_ >= list_.digits.buckets() || lower < at_least_)
 		return SB_BAD_CELLS;
 	*hash = first_hash_ + (((uint64_t{bucket_} << lower_digits) + lower) << hash_digits::dropped);
-	*units = 1;
 	sb_status status = SB_OK;
-	if (list_.counts)
+	if constexpr (counts)
 	{
+		const uint64_t low = bits_.at(record_ + static_cast<size_t>(lower_digits), parts_.order);
 		const uint64_t rest = bits_.at(parts_.more + next_, 1) != 0 ? bits_.gamma() : 0;
-		status = put_together(bits_.at(record + static_cast<size_t>(lower_digits), parts_.order), rest, parts_.order,
-							  units);
-		counts_.add(*units);
+		status = put_together(low, rest, parts_.order, units);
+		if (!bits_.ok())
+			status = SB_BAD_CELLS;
+		if (counts_ != nullptr)
+			counts_->add(*units);
 	}
+	record_ += parts_.record;
 	at_least_ = lower + 1;
 	if (bits_.at(parts_.last + next_++, 1) != 0)
 	{
@@ -193,18 +198,12 @@ sb_status list_reader::read_item(uint64_t *hash, uint64_t *units)
 		find_taken();
 	}
 
-	/* the last item of a block is the last one of its bucket, and no later bucket has items; then the block ends */
-	if (next_ == parts_.items && (at_least_ != 0 || bucket_ < list_.digits.buckets()))
-		return SB_BAD_CELLS;
-	return bits_.ok() ? status : SB_BAD_CELLS;
+	/* the last item of a block is the last one of its bucket, and no later bucket has items */
+	return next_ == parts_.items && (at_least_ != 0 || bucket_ < list_.digits.buckets()) ? SB_BAD_CELLS : status;
 }
 
-bool list_reader::is_canonical() const
-{
-	return bits_.is_at_end() && (!list_.counts || counts_.order() == parts_.order);
-}
-
-size_t list_reader::next()
+template <bool counts>
+size_t list_reader::read()
 {
 	size_t count = 0;
 	while (status_ == SB_OK && count < at_once)
@@ -215,26 +214,37 @@ size_t list_reader::next()
 				break;
 			continue;
 		}
-		status_ = given_ < list_.items ? read_item(&hashes_[count], &units_[count]) : SB_BAD_CELLS;
-		if (status_ == SB_OK && next_ == parts_.items && !is_canonical())
+		if (given_ == list_.items)
 			status_ = SB_BAD_CELLS;
-		count += status_ == SB_OK;
-		given_ += status_ == SB_OK;
+		for (; status_ == SB_OK && next_ < parts_.items && count < at_once && given_ < list_.items; given_++)
+		{
+			status_ = read_item<counts>(&hashes_[count], &units_[count]);
+			count += status_ == SB_OK;
+		}
+		if (next_ == parts_.items && (!bits_.is_at_end() || (counts_ != nullptr && counts_->order() != parts_.order)))
+			status_ = SB_BAD_CELLS;
 	}
 	if (status_ == SB_OK && count == 0 && (given_ != list_.items || list_.directory() + end_ != list_.size))
 		status_ = SB_BAD_CELLS;
 	return status_ == SB_OK ? count : 0;
 }
 
+size_t list_reader::next()
+{
+	return list_.counts ? read<true>() : read<false>();
+}
+
 sb_status streambloom::check_list(const hash_list &list, uint64_t *largest)
 {
-	list_reader reader(list);
+	order_of_counts counts;
+	list_reader reader(list, list.counts ? &counts : nullptr);
 	*largest = 0;
 	while (const size_t count = reader.next())
 	{
 		if (stop_wanted())
 			return SB_INTERRUPTED;
-		*largest = std::max(*largest, *std::max_element(reader.units(), reader.units() + count));
+		for (size_t i = 0; i < count && list.counts; i++)
+			*largest = std::max(*largest, reader.units()[i]);
 	}
 	return reader.status();
 }
@@ -276,14 +286,15 @@ template <sb_simd variant>
 SB_KERNEL sb_status find_hash_kernel(const hash_list &list, const unsigned char *block, size_t have, size_t size,
 									 uint64_t hash, uint64_t *units)
 {
-	const hash_digits &digits = list.digits;
+	const hash_digits digits = list.digits;
 	const uint32_t bucket = digits.bucket(hash);
 	const block_bits bits(block, have);
 	const size_t taken = list.taken();
+	const size_t head = taken + digits.buckets();
 	block_parts parts;
-	if (size < list.head())
+	if (size * 8 < head)
 		return SB_BAD_CELLS;
-	if (have < list.head())
+	if (have * 8 < head)
 		return SB_NEED_BYTES;
 	if (bits.digits(taken + bucket, 1) == 0)
 		return SB_OK;

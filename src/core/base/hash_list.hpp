@@ -158,7 +158,8 @@ class list_reader
 public:
 	static constexpr size_t at_once = 256;
 
-	explicit list_reader(const hash_list &list) : list_(list) {}
+	/* If `counts` is not NULL, also refuses blocks whose k write_list() would not choose; `counts` is used for that. */
+	explicit list_reader(const hash_list &list, order_of_counts *counts = nullptr) : list_(list), counts_(counts) {}
 
 	/*
 	 * Reads the next items and returns their number. 0 means that there are no more, or that the rest cannot be read:
@@ -173,11 +174,14 @@ public:
 
 private:
 	bool open_block();
+	template <bool counts>
 	sb_status read_item(uint64_t *hash, uint64_t *units);
-	bool is_canonical() const;
+	template <bool counts>
+	size_t read();
 	void find_taken();
 
 	hash_list list_;
+	order_of_counts *counts_;
 	uint32_t block_ = 0; /* the block after the open one */
 	uint32_t given_ = 0;
 	uint32_t end_ = 0; /* where the open block ends */
@@ -190,7 +194,7 @@ private:
 	uint64_t first_hash_ = 0; /* the lowest hash that the block can have */
 	uint32_t bucket_ = 0;	  /* bucket of the next item */
 	uint64_t at_least_ = 0;	  /* the least lower digits that the next item may have; 0 if it begins a bucket */
-	order_of_counts counts_;
+	size_t record_ = 0;		  /* where the next record begins */
 
 	uint64_t hashes_[at_once];
 	uint64_t units_[at_once];

@@ -118,22 +118,24 @@ sb_status streambloom::gather_block(const sb_tbf *tbf, const void *cells, uint32
 {
 	const unsigned char *bytes;
 	size_t size;
+	uint64_t any = 0;
 	out->count = 0;
-	*largest = 0;
-	if (sb_status status = find_block(tbf, cells, block, &bytes, &size); status != SB_OK || size == 0)
-		return status;
-	if (tbf->layout == SB_TBF_FLAT)
+	sb_status status = find_block(tbf, cells, block, &bytes, &size);
+	if (status == SB_OK && tbf->layout == SB_TBF_FLAT)
 	{
 		block_counters counters;
 		unpack_flat(tbf, bytes, counters);
-		*largest = gather(counters, tbf->block_cells, out);
-		return SB_OK;
+		any = gather(counters, tbf->block_cells, out);
 	}
-	if (!take_apart(bytes, size, tbf->block_cells, out))
-		return SB_BAD_CELLS;
-	for (uint32_t i = 0; i < out->count; i++)
-		*largest |= out->codes[i] + 1;
-	return SB_OK;
+	else if (status == SB_OK && size != 0)
+	{
+		status = take_apart(bytes, size, tbf->block_cells, out) ? SB_OK : SB_BAD_CELLS;
+		for (uint32_t i = 0; largest != nullptr && status == SB_OK && i < out->count; i++)
+			any |= out->codes[i] + 1;
+	}
+	if (largest != nullptr)
+		*largest = any;
+	return status;
 }
 
 /* ------------------------------------------------------------------ look-ups */

@@ -40,8 +40,8 @@ using block_counters = uint64_t[SB_TBF_BLOCK];
 										bool *empty);
 
 /*
- * Collects the counters of a stored block that are not 0. *largest becomes a number with as many binary digits as the
- * largest of them. May return SB_BAD_CELLS.
+ * Collects the counters of a stored block that are not 0. Unless `largest` is NULL, *largest becomes a number with as
+ * many binary digits as the largest of them. May return SB_BAD_CELLS.
  */
 [[nodiscard]] sb_status gather_block(const sb_tbf *tbf, const void *cells, uint32_t block, gathered *out,
 									 uint64_t *largest);

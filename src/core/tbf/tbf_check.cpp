@@ -13,13 +13,11 @@
 
 using namespace streambloom;
 
-/* Returns whether these counters would be packed into exactly these bytes. */
-static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigned char *bytes, size_t size)
+/* Returns whether these counters would be packed into exactly these bytes. Overwrites them. */
+static bool is_canonical(gathered *nonzero, uint32_t cells, const unsigned char *bytes, size_t size)
 {
 	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* more than any block takes, see below */
-	gathered nonzero;
-	gather(counters, cells, &nonzero);
-	levels l = levels_of(&nonzero);
+	levels l = levels_of(nonzero);
 
 	/*
 	 * A packed block has its counters cut into levels (tbf_packed.hpp). Two levels, of 32 and of 30 bits, hold any
@@ -30,7 +28,7 @@ static bool is_canonical(const uint64_t *counters, uint32_t cells, const unsigne
 	uint64_t wanted = packed_size(cells, l);
 	if (wanted != size || wanted > sizeof again)
 		return false;
-	pack(&nonzero, cells, &l, again);
+	pack(nonzero, cells, &l, again);
 	return std::memcmp(again, bytes, size) == 0;
 }
 
@@ -59,32 +57,25 @@ static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
 static sb_status check_counters(const sb_tbf *tbf, const void *cells)
 {
 	const auto *bytes = static_cast<const unsigned char *>(cells);
-	block_counters counters;
+	gathered counters;
 	uint64_t largest = 0;
 	size_t next = SB_TBF_HEADER + directory_size(tbf);
 	for (uint32_t block = 0; block < tbf->block_count; block++)
 	{
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		bool empty;
-		if (sb_status status = unpack_counters(tbf, cells, block, counters, &empty); status != SB_OK)
-			return status;
-		if (empty && tbf->payload == 0 && tbf->layout == SB_TBF_EXTENSIBLE)
-			break;
-		if (empty)
-			continue;
-		for (uint32_t i = 0; i < tbf->block_cells; i++)
-			largest = std::max(largest, counters[i]);
-		if (tbf->layout == SB_TBF_FLAT)
-			continue;
-
+		uint64_t most;
 		size_t offset;
 		size_t size;
+		if (sb_status status = stop_wanted() ? SB_INTERRUPTED : gather_block(tbf, cells, block, &counters, &most);
+			status != SB_OK)
+			return status;
+		largest |= most;
+		if (tbf->layout == SB_TBF_FLAT || most == 0)
+			continue;
 		directory_range(tbf, block, &offset, &size);
 		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
 		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
 			return status;
-		if (offset != next || !is_canonical(counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
+		if (offset != next || !is_canonical(&counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
 			return SB_BAD_CELLS;
 		next = offset + size;
 	}

@@ -73,14 +73,13 @@ sb_status sb_tbf_decay(const sb_tbf *tbf, const void *cells, int64_t at, const s
 		});
 	else
 		status = pack_value(&block, out, counters_size(tbf), [=](uint32_t i, gathered *counters, uint64_t *largest) {
-			const sb_status read = gather_block(tbf, cells, i, counters, largest);
+			const sb_status read = gather_block(tbf, cells, i, counters, nullptr);
 			if (read == SB_OK && counters->count != 0 && fade(counters, tbf->block_cells, far, largest))
 				out->flags |= SB_TBF_FORGOTTEN;
 			return read;
 		});
 	if (status == SB_OK && has_list(tbf))
-		status = decay_list(tbf, static_cast<const unsigned char *>(cells) + counters_size(tbf), j,
-							block.cells() + counters_size(out), &out->extra);
+		status = decay_list(tbf, cells, to, out->base, block.cells() + counters_size(out), &out->extra);
 	if (status == SB_OK)
 		block.hand_over(out, value);
 	return status;

@@ -124,8 +124,7 @@ static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stat
 static sb_status add_block_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {
 	gathered counters;
-	uint64_t largest;
-	const sb_status status = gather_block(tbf, cells, block, &counters, &largest);
+	const sb_status status = gather_block(tbf, cells, block, &counters, nullptr);
 	if (status != SB_OK)
 		return status;
 	widths[0] += tbf->block_cells - counters.count;

@@ -194,8 +194,6 @@ sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count)
 			larger->promised = few->promised;
 			free_list(plane, few);
 		}
-		else
-			plane->lists++;
 		plane->few[block] = few = larger;
 	}
 	few->promised = static_cast<uint16_t>(few->promised + count);
@@ -241,7 +239,6 @@ sb_status give_words(cell_plane *plane, uint32_t block)
 	{
 		free_list(plane, few);
 		plane->few[block] = nullptr;
-		plane->lists--;
 	}
 	plane->block[block] = plane->next;
 	plane->next += plane->block_cells;

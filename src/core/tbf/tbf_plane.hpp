@@ -48,7 +48,6 @@ struct cell_plane
 	uint32_t block_count;
 	uint32_t block_cells;
 	uint32_t full;	/* blocks that have words */
-	uint32_t lists; /* blocks that have a list */
 	uint32_t spare; /* blocks for which there is memory at `next`, but that have no words yet */
 	bool never_few; /* set if items have most_few / 2 or more positions a block, on average: no block gets a list */
 	uint64_t *next;
