@@ -4,7 +4,7 @@
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
 
 #include <map>
 

@@ -9,7 +9,6 @@
 
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 
 #include <cmath>

@@ -67,37 +67,6 @@ static sb_status step(sb_lookup *lookup)
 	}
 }
 
-sb_status streambloom::find_listed_block(sb_lookup *lookup, const hash_list &list, size_t header)
-{
-	size_t offset;
-	size_t size;
-	const unsigned char *directory = nullptr;
-	list.directory_range(lookup->hash, &offset, &size);
-	if (offset + size > list.size)
-		return SB_BAD_CELLS;
-	if (size != 0 && (directory = at_hand(lookup, header + offset, size)) == nullptr)
-		return SB_NEED_BYTES;
-	const sb_status status = list.block_range(lookup->hash, directory, &offset, &size);
-	lookup->from = header + offset;
-	lookup->to = size;
-	return status;
-}
-
-/*
- * If not even the head of the block is at hand, asks for the head or more: for many items that are not in the filter
- * the head is enough. If the head is at hand, but not enough, asks for the whole block.
- */
-sb_status streambloom::find_listed(sb_lookup *lookup, const hash_list &list, uint64_t *units)
-{
-	size_t have;
-	const unsigned char *block = at_hand_from(lookup, lookup->from, &have);
-	have = std::min<size_t>(have, lookup->to);
-	const sb_status status = find_in_block(list, block, have, lookup->to, lookup->hash, units);
-	if (status == SB_NEED_BYTES)
-		lookup->need = {lookup->from, lookup->to, have < list.head() ? list.head() : lookup->to};
-	return status;
-}
-
 sb_status sb_lookup_open(sb_lookup *lookup, sb_lookup_type type, const void *bytes, size_t have, size_t total) noexcept
 {
 	lookup->type = static_cast<uint8_t>(type);

@@ -5,7 +5,6 @@
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 #include "tbf/tbf_top.hpp"
 

@@ -18,9 +18,9 @@ constexpr uint64_t pending_from_slots = 2000;
 
 sb_status streambloom::make_cells(sb_tbf_builder *builder, int index)
 {
-	cell_plane **cells = &builder->sums.planes[index].cells;
-	if (*cells != nullptr)
+	if (index < 0 || index >= SB_TBF_PLANES || builder->sums.planes[index].cells != nullptr)
 		return SB_OK;
+	cell_plane **cells = &builder->sums.planes[index].cells;
 	const sb_status status = make_cell_plane(&builder->memory, &builder->shape, cells);
 	if (status == SB_OK)
 		(*cells)->never_few = builder->never_few;
@@ -29,17 +29,16 @@ sb_status streambloom::make_cells(sb_tbf_builder *builder, int index)
 
 sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 {
-	if (index < 0 || index >= SB_TBF_PLANES)
-		return SB_OK;
-	return has_items(&builder->sums) ? make_column(&builder->sums, &builder->memory, index) :
-									   make_cells(builder, index);
+	if (!has_items(&builder->sums))
+		return make_cells(builder, index);
+	return index >= 0 && index < SB_TBF_PLANES ? make_column(&builder->sums, &builder->memory, index) : SB_OK;
 }
 
-sb_status streambloom::make_planes(sb_tbf_builder *builder, int index, int planes, bool any)
+sb_status streambloom::make_planes(sb_tbf_builder *builder, int index, int planes, bool any, bool cells)
 {
 	sb_status status = SB_OK;
 	for (int i = 0; i < planes && status == SB_OK; i++)
-		status = make_plane(builder, index - i);
+		status = (cells ? make_cells : make_plane)(builder, index - i);
 	if (status != SB_OK)
 		builder->sums.any = any;
 	return status;

@@ -94,20 +94,18 @@ inline sb_tbf largest_filter()
 									 sb_tbf_builder **out);
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
-/* Makes the plane of cells with this index, unless the builder has it. */
-[[nodiscard]] sb_status make_cells(sb_tbf_builder *builder, int index);
-
 /*
- * Makes the plane with this index for hits: of items if the builder has a set, else of cells. Does nothing if the index
- * is not one of 0 .. SB_TBF_PLANES - 1.
+ * make_cells() makes the plane of cells with this index, unless the builder has it. make_plane() makes the one for hits:
+ * of items if the builder has a set, else of cells. Both do nothing if the index is not one of 0 .. SB_TBF_PLANES - 1.
  */
+[[nodiscard]] sb_status make_cells(sb_tbf_builder *builder, int index);
 [[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
 
 /*
- * Makes `planes` planes, from `index` down to newer ones, after sums_turn(). `any` is what sums.any was before that: if
+ * Makes `planes` planes for hits, or of cells, from `index` down to newer ones, after sums_turn(). `any` is what sums.any was before that: if
  * memory ends and nothing had been added, nothing has been added still.
  */
-[[nodiscard]] sb_status make_planes(sb_tbf_builder *builder, int index, int planes, bool any);
+[[nodiscard]] sb_status make_planes(sb_tbf_builder *builder, int index, int planes, bool any, bool cells = false);
 
 /* ------------------------------------------------- items (tbf_builder_items.cpp) */
 

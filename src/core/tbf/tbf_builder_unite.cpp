@@ -82,16 +82,8 @@ static sb_status add_counters(sb_tbf_builder *builder, const sb_tbf *filter, con
 	int planes;
 	const bool any = sums->any;
 	const int index = sums_turn_for_weighted(sums, filter, weight, &planes);
-	sb_status status = SB_OK;
-	for (int i = index; i > index - planes && status == SB_OK; i--)
-		if (i >= 0 && i < SB_TBF_PLANES)
-			status = make_cells(builder, i);
-	if (status != SB_OK)
-	{
-		sums->any = any;
-		return status;
-	}
-	return sums_add_weighted(sums, &builder->shape, index, filter, cells, weight);
+	const sb_status status = make_planes(builder, index, planes, any, true);
+	return status == SB_OK ? sums_add_weighted(sums, &builder->shape, index, filter, cells, weight) : status;
 }
 
 sb_status sb_tbf_builder_of(const sb_memory *memory, const sb_tbf *filter, const void *cells,

@@ -9,9 +9,8 @@
 #include "base/stop.hpp"
 #include "streambloom.h"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
-#include "tbf/tbf_packed.hpp"
 #include "tbf/tbf_place.hpp"
+#include "tbf/tbf_packed.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -205,7 +205,7 @@ private:
 
 	/*
 	 * Makes room for the counters of a block if all of them go to one plane. How many of them are not 0 decides whether
-	 * the plane gets a list or words for this block (tbf_plane.hpp).
+	 * the plane gets a list or words for this block (tbf_sums.hpp).
 	 */
 	sb_status make_room(uint32_t block, const uint64_t *counters)
 	{

@@ -1,6 +1,6 @@
 /*
  * tbf_top.cpp: the list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable.
- * sb_top.h says what the list guarantees, and why: L <= f <= L + error for every item, and error <= W / (c + 1) apart
+ * sb_tbf.h says what the list guarantees, and why: L <= f <= L + error for every item, and error <= W / (c + 1) apart
  * from rounding. Here L is the lower bound that the list has for the item, f the item's hits, W the hits of all items,
  * and c the limit of the list.
  *

@@ -1,5 +1,5 @@
 /*
- * tbf_top.hpp: the list of hot items (those of a tbf with the most hits), in memory and as it is stored. sb_top.h says
+ * tbf_top.hpp: the list of hot items (those of a tbf with the most hits), in memory and as it is stored. sb_tbf.h says
  * what the list guarantees, and explains the letters L and c. L and the error count hits at the list's *base*, a number
  * of half-lives since 2000: a hit that is n half-lives older than the base counts 2^-n.
  */
@@ -146,7 +146,7 @@ struct pending_item
 
 /*
  * The functions below may return SB_NO_MEMORY, SB_INTERRUPTED. Then some items may not have been added. For the hits
- * that were added, L <= f <= L + error (sb_top.h) still holds: if there is no room for an entry, its L is added to the
+ * that were added, L <= f <= L + error (sb_tbf.h) still holds: if there is no room for an entry, its L is added to the
  * error.
  */
 

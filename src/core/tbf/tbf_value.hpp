@@ -7,7 +7,7 @@
 
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
 
 namespace streambloom {
 
