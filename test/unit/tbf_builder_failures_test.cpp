@@ -73,7 +73,7 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	for (const Hit &hit : life.others)
 		tried([&] { return add(other.get(), hit); });
 
-	const bool travels = (life.plan.flags & SB_TBF_RECURRING_MINIMUM) == 0;
+	const bool travels = (life.plan.flags & SB_TBF_OPTIONS) == 0;
 	void *bytes = nullptr;
 	size_t size = 0;
 	Owned came;
@@ -153,8 +153,7 @@ std::vector<Life> lives()
 		{any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
 	sb_tbf raising = planned(300, hour);
 	raising.flags |= SB_TBF_MINIMUM_INCREASE;
-	all.push_back(
-		{raising, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	all.push_back({raising, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1800, 1500, 70), {}, Tbf()});
 	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70),
 				   hits_of(random, 900, 700, 20), Tbf()});
 	sb_tbf recurring = planned(300, 0);

@@ -31,7 +31,7 @@ constexpr size_t many = 300;
 
 bool is_outgrown(const sb_tbf_builder *builder)
 {
-	return builder->form == streambloom::sums_form::cells;
+	return !streambloom::has_items(&builder->sums);
 }
 
 Owned self_sized(const sb_memory *memory, const sb_tbf &plan, const std::vector<Hit> &hits)
@@ -222,13 +222,13 @@ TEST(TbfOutgrown, ExactFiltersGetRoomForTheirDifferentItems)
 		for (int times = 0; times < 3; times++)
 			ASSERT_EQ(add_filter(builder, filter), SB_OK);
 		EXPECT_FALSE(is_outgrown(builder.get()));
-		EXPECT_EQ(builder->set.count, 500u);
+		EXPECT_EQ(builder->sums.set.count, 500u);
 	}
 	Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
 	for (const size_t items : {65000u, 30000u, 65000u})
 		ASSERT_EQ(add_filter(builder, exact_filter(items)), SB_OK);
-	EXPECT_EQ(builder->set.secret[0], 0u);
-	EXPECT_EQ(builder->set.count, 160000u);
+	EXPECT_EQ(builder->sums.set.secret[0], 0u);
+	EXPECT_EQ(builder->sums.set.count, 160000u);
 }
 
 /* The same while pending hits are added. */
