@@ -273,11 +273,11 @@ CREATE FUNCTION _tbf_rollup_no_row_security(source regclass) RETURNS void LANGUA
 DECLARE
 	reason text;
 BEGIN
-	EXECUTE format('SELECT FROM %s LIMIT 0', source);
+	EXECUTE format('SELECT FROM %s WHERE false', source);
 EXCEPTION WHEN insufficient_privilege THEN
 	reason := SQLERRM;
 	PERFORM set_config('row_security', 'on', true);
-	EXECUTE format('SELECT FROM %s LIMIT 0', source);
+	EXECUTE format('SELECT FROM %s WHERE false', source);
 	RAISE EXCEPTION 'cannot roll up % under row-level security', source USING ERRCODE = 'feature_not_supported',
 		DETAIL = format('A roll-up counts the rows of all, and everybody who may read it would see them: %s.', reason),
 		HINT = 'Make and refresh it as a role that row-level security does not apply to. In a view it is that of the owner of the view, unless the view is a security_invoker.';
@@ -407,9 +407,9 @@ BEGIN
 	END LOOP;
 	-- The queries for item and weight also select the time column. Without it, an item such as count(*) would be
 	-- accepted; with it, PostgreSQL refuses the query, since the column is in no GROUP BY.
-	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s LIMIT 0', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
-			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) LIMIT 0', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
-			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s LIMIT 0', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
+	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s WHERE false', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
+			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) AND false', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
+			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s WHERE false', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
 		CONTINUE WHEN type.column2 IS NULL;
 		BEGIN
 			EXECUTE format(type.column3, type.column2, source, time_column);
@@ -427,7 +427,7 @@ BEGIN
 	END LOOP;
 
 	-- the type of the items
-	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof(s.item) AS item FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true) i
+	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof(s.item) AS item FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true) i
 		JOIN pg_type t ON t.oid = i.item JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_type e ON e.oid = t.typarray', item, source) INTO type;
 	IF type.atttypid = 'record'::regtype THEN
 		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch',
@@ -440,7 +440,7 @@ BEGIN
 
 	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query
 	-- need not read any row of the source.
-	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s LIMIT 0) s ON true',
+	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true',
 		extension, type.nspname, type.typname, item, source);
 	-- A table whose definition is lost gets one. How far it is, its rows say: no hit that was counted is newer than
 	-- counted_to, and what is before folded is in later tiers.

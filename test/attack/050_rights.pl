@@ -329,13 +329,15 @@ my %of_rollups = (
 		['_tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
 			"SELECT _tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
 		['tbf_rollup_compare(regclass,timestampwithtimezone,timestampwithtimezone)', "SELECT count(*) FROM tbf_rollup_compare($heat)"],
-		['_tbf_rollup_items(regclass,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_items($heat, '-infinity', '-infinity')"],
 		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
 		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
 		['_tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
 		['_tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
-		['_tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)',
-			"SELECT * FROM _tbf_rollup_work($heat, NULL, NULL, NULL, NULL)"]),
+		['_tbf_rollup_hit(regclass,timestampwithtimezone,timestampwithtimezone,boolean)', "SELECT _tbf_rollup_hit($heat, $span, true)"],
+		['_tbf_rollup_range(regclass,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_range($heat, $span, 1, true)"],
+		['_tbf_rollup_query(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_query($heat, '-infinity', '-infinity', '-infinity')"],
+		['_tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,integer)',
+			"SELECT * FROM _tbf_rollup_work($heat, NULL, NULL, NULL, NULL, NULL)"]),
 );
 @expected{keys %of_rollups} = values %of_rollups;
 my @takes_relations = split /\n/, $db->sql(<<'SQL');
@@ -534,7 +536,7 @@ CREATE TABLE evil.hits (at timestamptz, v int);
 INSERT INTO evil.hits VALUES ('2026-01-01 UTC', 1);
 SELECT tbf_rollup_create('evil.heat', 'evil.hits', 'evil.steal(v)', 'at');
 SQL
-foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT _tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM _tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL)",
+foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT _tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM _tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL, NULL)",
 	"SELECT * FROM tbf_rollup_top('evil.heat')", "SELECT * FROM tbf_rollup_distinct('evil.heat')", 'SELECT * FROM tbf_rollups', "SELECT * FROM _tbf_rollup_definition('evil.heat')")
 {
 	evil_leaves_nothing("a superuser: $sql", "$sql;");

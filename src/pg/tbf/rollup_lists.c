@@ -1,6 +1,5 @@
 /*
- * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()),
- * and tbf_rollup_packed(), which compresses such a list.
+ * rollup_lists.c: the aggregates that add up the lists of hot items of a roll-up (docs/rollups.md, tbf_rollup_top()).
  *
  * A question about a year reads more than a hundred thousand entries, and shows ten items. An entry that became a row
  * of SQL would cost about a microsecond. Here the entries are hashed straight from the arrays, and only items that can
@@ -14,7 +13,6 @@
  */
 #include "tbf/tbf.h"
 
-#include "access/toast_internals.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "utils/array.h"
@@ -290,19 +288,4 @@ Datum
 tbf_rollup_lists_agg_over(PG_FUNCTION_ARGS)
 {
 	return finished_sums(fcinfo, true);
-}
-
-/*
- * tbf_rollup_packed(list): the same list, compressed if that makes it smaller. PostgreSQL compresses a value only if
- * its row is longer than the table's toast_tuple_target. For the table of a roll-up this limit is so high (8160 bytes)
- * that PostgreSQL would hardly ever compress a list.
- */
-SB_FUNCTION(tbf_rollup_packed);
-Datum
-tbf_rollup_packed(PG_FUNCTION_ARGS)
-{
-	Datum		list = PointerGetDatum(PG_DETOAST_DATUM(PG_GETARG_DATUM(0)));
-	Datum		packed = toast_compress_datum(list, InvalidCompressionMethod);
-
-	return DatumGetPointer(packed) == NULL ? list : packed;
 }
