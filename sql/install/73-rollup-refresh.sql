@@ -14,22 +14,22 @@ CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, 
 COMMENT ON TYPE _tbf_rollup_change IS 'implementation of tbf_rollup_refresh(): rows that are replaced, and rows whose bounds become wider';
 CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal
 	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'transition function of _tbf_rollup_made_agg and the like';
+COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg and the like';
 CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement
 	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'final function of _tbf_rollup_made_agg';
+COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg';
 CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
 	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_made_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that is to be inserted';
 CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change
 	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'final function of _tbf_rollup_change_agg';
+COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_change_agg';
 CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
 	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
 CREATE FUNCTION _tbf_rollup_agg_merged(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement
 	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_merged' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_merged(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'final function of _tbf_rollup_merged_agg';
+COMMENT ON FUNCTION _tbf_rollup_agg_merged(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_merged_agg';
 CREATE AGGREGATE _tbf_rollup_merged_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
 	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_merged, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_merged_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that all rows together become';
@@ -494,7 +494,6 @@ BEGIN
 	extension := (SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n
 		ON n.oid OPERATOR(pg_catalog.=) e.extnamespace WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom');
 	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_volatile(''SELECT'')', extension);
-	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_own_definition($1)', extension) USING rollup;
 	IF pg_catalog.current_setting('transaction_read_only')::pg_catalog.bool THEN
 		RAISE EXCEPTION 'cannot refresh roll-up % in a read-only transaction', rollup USING ERRCODE = 'read_only_sql_transaction', HINT = 'SET default_transaction_read_only = off.';
 	END IF;
@@ -511,18 +510,19 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- The definition keeps the error, unless the caller is not the owner, or
-			-- another session has locked the row or the table: a session that was canceled must end soon.
-			IF EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
-				PERFORM set_config('lock_timeout', '100ms', true);
-				BEGIN
-					EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now()
-						WHERE r.rollup = (SELECT l.rollup FROM %1$s.tbf_rollup l WHERE l.rollup = $1 FOR NO KEY UPDATE SKIP LOCKED) AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
-				EXCEPTION WHEN lock_not_available OR query_canceled THEN NULL;
-				END;
-				COMMIT;
-				PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+			-- The definition keeps the error, unless there is none, the caller is not the owner, or another session has locked the row or
+			-- the table: a session that was canceled must end soon.
+			IF failed IN ('42809', '22004') OR NOT EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
+				RAISE EXCEPTION '%', message USING ERRCODE = failed, DETAIL = coalesce(nullif(detail, ''), 'Nothing was refreshed.'), HINT = hint;
 			END IF;
+			PERFORM set_config('lock_timeout', '100ms', true);
+			BEGIN
+				EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = $2, last_error_at = now()
+					WHERE r.rollup = (SELECT l.rollup FROM %1$s.tbf_rollup l WHERE l.rollup = $1 FOR NO KEY UPDATE SKIP LOCKED) AND last_error IS DISTINCT FROM $2', extension) USING rollup, message;
+			EXCEPTION WHEN lock_not_available OR query_canceled THEN NULL;
+			END;
+			COMMIT;
+			PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 			RAISE EXCEPTION 'roll-up % could not be refreshed: %', rollup, message USING ERRCODE = failed,
 				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'),
 				HINT = coalesce(nullif(hint, ''), CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END,

@@ -81,35 +81,22 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
 
--- Three aggregates that add up lists of hot items. PostgreSQL reads the lists once for all three, because they have
--- the same transition function. They return arrays in the same order: the items, their sums of low * hits (from), and
--- their sums of high * (hits + over) (over). The arrays have the items that are among the first `keep` by `from`, and
--- those among the first `keep` by `over`. So they also have the first `keep` items by the larger one of from and
--- over + c, whatever number c is.
-CREATE FUNCTION _tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of _tbf_rollup_lists_agg_items and the like';
-CREATE FUNCTION _tbf_rollup_lists_agg_items(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS anyarray
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_items(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_items_agg';
-CREATE AGGREGATE _tbf_rollup_lists_items_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_items, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE _tbf_rollup_lists_items_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns the items';
-CREATE FUNCTION _tbf_rollup_lists_agg_from(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_from' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_from(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_from_agg';
-CREATE AGGREGATE _tbf_rollup_lists_from_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_from, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE _tbf_rollup_lists_from_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of low * hits';
-CREATE FUNCTION _tbf_rollup_lists_agg_over(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_over' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_over(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_over_agg';
-CREATE AGGREGATE _tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_over, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE _tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
+-- Two aggregates over the rows that a question concerns (src/pg/tbf/rollup_top.c): the items of the answer, and their bounds.
+CREATE FUNCTION _tbf_rollup_agg_hot(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) RETURNS internal
+	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_hot(internal, anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of _tbf_rollup_hot_items_agg and the like';
+CREATE FUNCTION _tbf_rollup_agg_hot_items(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) RETURNS anyarray
+	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_hot_items(internal, anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of _tbf_rollup_hot_items_agg';
+CREATE AGGREGATE _tbf_rollup_hot_items_agg(hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) (
+	SFUNC = _tbf_rollup_agg_hot, STYPE = internal, SSPACE = 10000, FINALFUNC = _tbf_rollup_agg_hot_items, FINALFUNC_EXTRA, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_hot_items_agg(anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): the items';
+CREATE FUNCTION _tbf_rollup_agg_hot_bounds(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) RETURNS double precision[]
+	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_bounds' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_hot_bounds(internal, anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of _tbf_rollup_hot_bounds_agg';
+CREATE AGGREGATE _tbf_rollup_hot_bounds_agg(hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) (
+	SFUNC = _tbf_rollup_agg_hot, STYPE = internal, SSPACE = 10000, FINALFUNC = _tbf_rollup_agg_hot_bounds, FINALFUNC_EXTRA, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_hot_bounds_agg(anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): the bounds of these items, and in tbf_rollup_top() of all others';
 
 -- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
 -- written, but the functions that read and print a type are a superuser's. So if the type is not PostgreSQL's own,
@@ -144,61 +131,16 @@ BEGIN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %1$s._tbf_rollup_item_text($1, ''item''), %1$s._tbf_rollup_table($1)', extension) INTO written, place USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
 	-- The weights come from a query of their own, so that an error in them does not show the long one below.
 	EXECUTE format('SELECT array_agg(id), array_agg(low), array_agg(high) FROM %s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7)', extension)
 		INTO ids, lows, highs USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
-	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
-	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
-	-- largest hits_to of all others, and the first 10 k + 1 by hits_to.
-	-- numbered: The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
 	RETURN QUERY EXECUTE format($sql$
-		WITH part AS MATERIALIZED (
-			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
-			FROM %1$s r JOIN unnest($1, $2, $3) w(id, low, high) ON r.ctid = w.id
-		), live AS MATERIALIZED (
-			-- The lists of the rows with the least weight are not read. All of them together could add less to an
-			-- item than 1/2000 of the decayed hits that the hottest item has in one row.
-			SELECT g, groups, id, low, high, hot_over - hot_rest AS over, high * hot_rest AS rest FROM (SELECT *, sum(most) OVER (PARTITION BY g ORDER BY most, id) AS faded, max(lead) OVER (PARTITION BY g) AS top FROM part) p
-			WHERE NOT (faded < top / 2000) OR most IS NULL
-		), rest AS MATERIALIZED (
-			SELECT g, groups, rest + coalesce((SELECT sum(greatest(most, high * hot_rest)) FROM part p WHERE p.g = r.g AND p.id NOT IN (SELECT id FROM live)), 0) AS rest
-			FROM (SELECT g, groups, sum(rest) AS rest FROM live GROUP BY g, groups) r
-		), summed AS (
-			SELECT g, unnest(items) AS item, unnest(from_) AS hits_from, unnest(over_) AS over
-			FROM (SELECT g, %2$s._tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $4::bigint + 1) AS items, %2$s._tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $4::bigint + 1) AS from_,
-					%2$s._tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $4::bigint + 1) AS over_
-				FROM live l JOIN %1$s r ON r.ctid = l.id GROUP BY g) u
-		), bounded AS MATERIALIZED (
-			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to FROM summed %5$s
-		)$sql$
-		|| CASE WHEN counted THEN $sql$, kth AS (
-			SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $4
-		), chosen AS MATERIALIZED (
-			-- candidates: items that may be among the first k, at most 10 k of them
-			SELECT b.*, place <= 10 * $4::bigint AND hits_to >= coalesce(kth, 0) AS candidate
-			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b LEFT JOIN kth USING (g)
-		), others AS MATERIALIZED (
-			SELECT g, groups, greatest(rest, (SELECT max(hits_to) FROM chosen c WHERE c.g = r.g AND NOT candidate)) AS rest FROM rest r
-		), last AS MATERIALIZED (
-			SELECT c.g, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to
-			FROM (SELECT p.g, p.low, p.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r JOIN chosen c ON c.g = r.g AND c.candidate, %2$s.tbf_count(r.f, c.item) n
-			GROUP BY c.g, c.item
-		)$sql$ ELSE ', others AS (SELECT * FROM rest), last AS (SELECT * FROM bounded)' END
-		|| CASE WHEN each_group THEN $sql$, answer AS (
-			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
-				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s ROWS BETWEEN $4::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $4
-		)$sql$ ELSE $sql$, numbered AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS number FROM last
-		), first AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, %6$s LIMIT $4) l
-		), answer AS (
-			SELECT f.*, (SELECT max(hits_to) FROM numbered WHERE number NOT IN (SELECT number FROM first)) AS left_out FROM first f
-		)$sql$ END
-		|| $sql$
-		SELECT groups, %6$s, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
-		place, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END,
-			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END, written)
+		SELECT groups, %5$s, bounds[2 * n - 1], bounds[2 * n], bounds[2 * cardinality(items) + 1]
+		FROM (SELECT %3$s AS groups, %2$s._tbf_rollup_hot_items_agg(%6$s) AS items, %2$s._tbf_rollup_hot_bounds_agg(%6$s) AS bounds
+			FROM %1$s r JOIN unnest($1, $2, $3) w(id, low, high) ON r.ctid = w.id %4$s) s, unnest(items) WITH ORDINALITY u(item, n) ORDER BY groups, n$sql$,
+		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END, CASE WHEN each_group THEN 'GROUP BY r.groups' END, written,
+		'hot, hot_hits, hot_over, hot_rest, f, low, high, NULL, NULL, $4, ' || counted)
 		USING ids, lows, highs, k;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
@@ -315,33 +257,21 @@ BEGIN
 		RAISE NOTICE 'the time "%" is shorter than a minute, the shortest bucket of a roll-up', least(recent, before) USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %1$s._tbf_rollup_item_text($1, ''r.item''), %1$s._tbf_rollup_table($1)', extension) INTO written, place USING rollup;
+	EXECUTE format('SELECT %1$s._tbf_rollup_item_text($1, ''item''), %1$s._tbf_rollup_table($1)', extension) INTO written, place USING rollup;
 	EXECUTE format('SELECT count(*) FROM %s._tbf_rollup_weights(NULL, $1, NULL, NULL, ''-infinity'', ''-infinity'', $2)', extension) USING rollup, only_groups;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
 	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in
 	-- the time `before`, only the part of that time from this hit on counts.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
-		WITH now_ AS MATERIALIZED (
-			SELECT r.ctid AS id, r.hot, w.low, w.high FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) w ON r.ctid = w.id
-		), then_ AS MATERIALIZED (
-			SELECT r.ctid AS id, w.low, w.high FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) w ON r.ctid = w.id
-		), candidate AS MATERIALIZED (
-			-- The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
-			SELECT item, row_number() OVER () AS number FROM (SELECT DISTINCT item FROM now_, unnest(hot) item) d
-		), recent AS MATERIALIZED (
-			SELECT c.number, c.item, %3$s
-			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM now_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, candidate c, %2$s.tbf_count(r.f, c.item) n
-			GROUP BY c.number, c.item
-		), earlier AS MATERIALIZED (
-			SELECT c.number, %3$s
-			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM then_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, recent c, %2$s.tbf_count(r.f, c.item) n
-			WHERE c.hits_to >= $7 GROUP BY c.number
+		WITH row AS MATERIALIZED (
+			SELECT id, coalesce(n.low, 0) AS low, coalesce(n.high, 0) AS high, coalesce(b.low, 0) AS low_before, coalesce(b.high, 0) AS high_before
+			FROM %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) n
+				FULL JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) b USING (id)
 		)
-		SELECT %4$s, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
-		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, place, extension,
-			-- a filter with counters may count an item too high, so its lower bound comes from the list of hot items
-			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
+		SELECT %4$s, bounds[4 * n - 3], bounds[4 * n - 2], bounds[4 * n - 1] / $8, bounds[4 * n] / $8, bounds[4 * n - 2] / (bounds[4 * n] / $8 + 1)
+		FROM (SELECT %2$s._tbf_rollup_hot_items_agg(%3$s) AS items, %2$s._tbf_rollup_hot_bounds_agg(%3$s) AS bounds FROM row w JOIN %1$s r ON r.ctid = w.id) s, unnest(items) WITH ORDINALITY u(item, n)
+		ORDER BY 6 DESC, bounds[4 * n - 2] DESC, %4$s LIMIT $9$sql$, place, extension, 'hot, hot_hits, hot_over, hot_rest, f, low, high, low_before, high_before, $7, true', written)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';

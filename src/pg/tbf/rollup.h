@@ -128,6 +128,19 @@ rollup_item(RollupItems *items, Datum datum)
 	return item;
 }
 
+static inline RollupItem *
+rollup_item_find(RollupItems *items, Datum datum)
+{
+	RollupKey	key = {item_hash(items->hasher, datum), datum};
+
+	return rollup_set_lookup(items->set, key);
+}
+
+/* Reads a list whose arrays may be compressed. */
+extern void rollup_list_read(RollupItems *items, Datum hot, Datum hot_hits, RollupList *list);
+
+extern int	rollup_compare_texts(RollupItems *items, const RollupItem *left, const RollupItem *right);
+
 /* The item as text, and its length in bytes. The text may not be terminated, and may be inside the item. */
 extern const char *rollup_item_text(RollupItems *items, const RollupItem *item, size_t *length);
 

@@ -246,9 +246,7 @@ find_room(RollupState *state, RollupCounted *counted, RollupRow **rough, int rou
 		rest += row->rest;
 		for (int n = 0; n < row->list.count; n++)
 		{
-			RollupKey	key = {item_hash(state->items.hasher, row->list.items[n]), row->list.items[n]};
-
-			item = rollup_set_lookup(state->items.set, key);
+			item = rollup_item_find(&state->items, row->list.items[n]);
 			if (item != NULL)
 			{
 				item->other += row->list.hits[n] + row->over - row->rest;

@@ -47,8 +47,8 @@ rollup_item_text(RollupItems *items, const RollupItem *item, size_t *length)
 	return text;
 }
 
-static int
-compare_texts(RollupItems *items, const RollupItem *left, const RollupItem *right)
+int
+rollup_compare_texts(RollupItems *items, const RollupItem *left, const RollupItem *right)
 {
 	size_t		left_length;
 	size_t		right_length;
@@ -77,7 +77,7 @@ typedef RollupItem *RollupItemPointer;
 #define ST_SORT sort_by_text
 #define ST_ELEMENT_TYPE RollupItemPointer
 #define ST_COMPARE_ARG_TYPE RollupItems
-#define ST_COMPARE(left, right, items) compare_texts(items, *(left), *(right))
+#define ST_COMPARE(left, right, items) rollup_compare_texts(items, *(left), *(right))
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -140,9 +140,24 @@ static void
 refuse_row(void)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 			 errmsg("a row of a roll-up has null, or a list of other items than hits"),
 			 errhint("Only tbf_rollup_refresh() may write the table of a roll-up.")));
+}
+
+void
+rollup_list_read(RollupItems *items, Datum hot, Datum hot_hits, RollupList *list)
+{
+	ArrayType  *hot_array = DatumGetArrayTypeP(hot);
+	ArrayType  *hits = DatumGetArrayTypeP(hot_hits);
+	bool	   *nulls;
+
+	deconstruct_array(hot_array, items->type, items->entry->typlen, items->entry->typbyval, items->entry->typalign,
+					  &list->items, &nulls, &list->count);
+	list->hits = (const double *) ARR_DATA_PTR(hits);
+	if (ARR_HASNULL(hits) || array_contains_nulls(hot_array) ||
+		ArrayGetNItems(ARR_NDIM(hits), ARR_DIMS(hits)) != list->count)
+		refuse_row();
 }
 
 void
@@ -162,8 +177,6 @@ rollup_row_read(const RollupTable *table, RollupItems *items, Datum datum, bool 
 	Datum	   *values = palloc(table->desc->natts * sizeof(Datum));
 	bool	   *nulls = palloc(table->desc->natts * sizeof(bool));
 	const int  *number = table->number;
-	ArrayType  *hits;
-	bool	   *null_items;
 
 	heap_deform_tuple(&tuple, table->desc, values, nulls);
 	memset(row, 0, sizeof *row);
@@ -184,13 +197,7 @@ rollup_row_read(const RollupTable *table, RollupItems *items, Datum datum, bool 
 	row->rest = DatumGetFloat8(values[number[ROLLUP_HOT_REST]]);
 	row->f = values[number[ROLLUP_F]];
 	rollup_row_open_filter(row);
-	deconstruct_array(DatumGetArrayTypeP(values[number[ROLLUP_HOT]]), items->type, items->entry->typlen,
-					  items->entry->typbyval, items->entry->typalign, &row->list.items, &null_items, &row->list.count);
-	hits = DatumGetArrayTypeP(values[number[ROLLUP_HOT_HITS]]);
-	row->list.hits = (const double *) ARR_DATA_PTR(hits);
-	if (ARR_HASNULL(hits) || array_contains_nulls(DatumGetArrayTypeP(values[number[ROLLUP_HOT]])) ||
-		ArrayGetNItems(ARR_NDIM(hits), ARR_DIMS(hits)) != row->list.count)
-		refuse_row();
+	rollup_list_read(items, values[number[ROLLUP_HOT]], values[number[ROLLUP_HOT_HITS]], &row->list);
 }
 
 /*
