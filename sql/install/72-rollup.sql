@@ -1,21 +1,17 @@
--- 72-rollup.sql: the table of definitions, the functions that make and drop a roll-up (docs/rollups.md), and what the
--- other functions of roll-ups share: checks, and the starts and ends of buckets. A roll-up is a table that
--- tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour or a day, in a filter of
--- type tbf, and a list of the hottest items. A group is one combination of values of the grouping columns; it has rows
--- of its own. A bucket is closed when it is over and the lateness (a time for late hits) has passed; until then it is
--- open. A tier has all buckets of one length; when they are old they are folded, that is, merged into longer buckets of
--- the next tier.
+-- 72-rollup.sql: the table of definitions, the functions that make and drop a roll-up (docs/rollups.md), and what the other functions of roll-ups
+-- share: checks, and the starts and ends of buckets. A roll-up is a table that tbf_rollup_refresh() fills from a log: each row has the hits of a
+-- bucket, such as an hour or a day, in a filter of type tbf, and a list of the hottest items. A group is one combination of values of the grouping
+-- columns; it has rows of its own. A bucket is closed when it is over and the lateness (a time for late hits) has passed; until then it is open. A
+-- tier has all buckets of one length; when they are old they are folded, that is, merged into longer buckets of the next tier.
 --
--- Each function runs with the rights of its caller. Names in a body that is a string, as in PL/pgSQL, are looked up
--- when the function runs. So such a function sets search_path to pg_catalog, and writes the schema of this extension
--- before the names of its objects. (Those that cannot set it say why.) Most functions in SQL have a parsed body (BEGIN
--- ATOMIC): its names were looked up when the function was created, so the function can run with its caller's
--- search_path.
+-- Each function runs with the rights of its caller. Names in a body that is a string, as in PL/pgSQL, are looked up when the function runs. So such a
+-- function sets search_path to pg_catalog, and writes the schema of this extension before the names of its objects. (Those that cannot set it say
+-- why.) Most functions in SQL have a parsed body (BEGIN ATOMIC): its names were looked up when the function was created, so the function can run with
+-- its caller's search_path.
 
--- PUBLIC has no rights on this table. A role with the right to UPDATE or DELETE could stop all roll-ups with LOCK
--- TABLE, or those of others with SELECT FOR UPDATE. And a role that may SELECT could read last_error, which may hold
--- values of rows. So the owners of roll-ups write their definitions through the view tbf_rollup, and all others read
--- them through the view tbf_rollups.
+-- PUBLIC has no rights on this table. A role with the right to UPDATE or DELETE could stop all roll-ups with LOCK TABLE, or those of others with
+-- SELECT FOR UPDATE. And a role that may SELECT could read last_error, which may hold values of rows. So the owners of roll-ups write their
+-- definitions through the view tbf_rollup, and all others read them through the view tbf_rollups.
 CREATE TABLE tbf_rollup_definitions (
 	rollup regclass PRIMARY KEY,
 	source regclass NOT NULL,
@@ -62,16 +58,15 @@ COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first 
 
 -- DROP TABLE of a roll-up leaves its definition here. pg_dump leaves such definitions out.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
--- The table belongs to a superuser, even if the role that has created the extension is not one. That role can dump the
--- table with its database, and restore it.
+-- The table belongs to a superuser, even if the role that has created the extension is not one. That role can dump the table with its database, and
+-- restore it.
 DO $$ BEGIN
 	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
 END $$;
 
--- In a mode that stops all readers and writers, LOCK TABLE needs a right such as UPDATE or DELETE on the whole
--- relation. So PUBLIC has the right to UPDATE only column by column, and no right to DELETE: the view
--- _tbf_rollup_dropped deletes instead. (A version that adds a column to the table has to make this view and its rights
--- anew in its upgrade.)
+-- In a mode that stops all readers and writers, LOCK TABLE needs a right such as UPDATE or DELETE on the whole relation. So PUBLIC has the right to
+-- UPDATE only column by column, and no right to DELETE: the view _tbf_rollup_dropped deletes instead. (A version that adds a column to the table has
+-- to make this view and its rights anew in its upgrade.)
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
 DO $$ BEGIN
@@ -80,10 +75,9 @@ DO $$ BEGIN
 END $$;
 COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far they are; UPDATE changes a definition. The view tbf_rollups shows all that one may read, with advice';
 
--- INSERT of a roll-up into this view deletes its definition, and the definitions of roll-ups that DROP TABLE has
--- dropped. Of the dropped ones it skips those that another transaction is deleting, so it does not wait for that
--- transaction. The rule deletes with the rights of its owner; the trigger _tbf_rollup_guard() checks those of the
--- current user.
+-- INSERT of a roll-up into this view deletes its definition, and the definitions of roll-ups that DROP TABLE has dropped. Of the dropped ones it
+-- skips those that another transaction is deleting, so it does not wait for that transaction. The rule deletes with the rights of its owner; the
+-- trigger _tbf_rollup_guard() checks those of the current user.
 CREATE VIEW _tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
 CREATE RULE forget AS ON INSERT TO _tbf_rollup_dropped DO INSTEAD
 	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup
@@ -121,8 +115,8 @@ BEGIN
 		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
 			DETAIL = coalesce('The first tier is kept for ' || quote_literal(keep[1]) || '.', 'The first tier is kept for ever.'), HINT = 'It is 0 or more, and less than the first tier is kept. A number without a unit means seconds.';
 	END IF;
-	-- PostgreSQL compares intervals as if each month had thirty days. So an interval whose fields differ in sign may
-	-- pass the checks above, and still be longer than any that a timestamp can be moved by.
+	-- PostgreSQL compares intervals as if each month had thirty days. So an interval whose fields differ in sign may pass the checks above, and still
+	-- be longer than any that a timestamp can be moved by.
 	IF (SELECT bool_or(least(extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(minute FROM i), extract(second FROM i)) < 0) FROM unnest(keep || lateness) i) THEN
 		RAISE EXCEPTION 'times of a roll-up cannot go back: keep is %, lateness %', keep, quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give intervals without a negative field, such as 23 hours instead of 1 day -1 hours.';
@@ -135,8 +129,8 @@ BEGIN
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
-	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh calls this function. To
-	-- save time, it does not read the list of abbreviations for UTC, the default.)
+	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh calls this function. To save time, it does not read
+	-- the list of abbreviations for UTC, the default.)
 	IF zone <> 'UTC' AND EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
 		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
@@ -148,14 +142,13 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
--- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have these
--- rights may write the definition. tiers, group_columns and zone cannot be changed: they say in which bucket and group
--- a hit was counted, and with other values a refresh would look for the hit in another one.
+-- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have these rights may write the
+-- definition. tiers, group_columns and zone cannot be changed: they say in which bucket and group a hit was counted, and with other values a refresh
+-- would look for the hit in another one.
 CREATE FUNCTION _tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	asked regclass;
-	owner oid;
+	asked regclass; owner oid;
 BEGIN
 	FOREACH asked IN ARRAY CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.rollup] WHEN 'DELETE' THEN ARRAY[OLD.rollup] ELSE ARRAY[OLD.rollup, NEW.rollup] END LOOP
 		SELECT relowner INTO owner FROM pg_class WHERE oid = asked AND relkind = 'r';
@@ -173,8 +166,8 @@ BEGIN
 		RAISE EXCEPTION 'tiers, grouping columns and zone of roll-up % cannot be changed', OLD.rollup USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Its rows were made by them.', HINT = 'Make another roll-up.';
 	END IF;
-	-- A source that was dropped has no name any more, so a dump would hold its OID, and where the dump is restored
-	-- another table may have this OID. So it becomes 0, which is written as "-".
+	-- A source that was dropped has no name any more, so a dump would hold its OID, and where the dump is restored another table may have this OID.
+	-- So it becomes 0, which is written as "-".
 	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
 		NEW.source := 0;
 	END IF;
@@ -196,13 +189,6 @@ END $$;
 COMMENT ON FUNCTION _tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER _tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION _tbf_rollup_guard();
 
--- The name of a table with its schema. Without one, a temporary table named like a CTE of a query would be hidden by it.
-CREATE FUNCTION _tbf_rollup_table(relation regclass) RETURNS text LANGUAGE sql STABLE
-BEGIN ATOMIC
-	SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
-END;
-COMMENT ON FUNCTION _tbf_rollup_table(regclass) IS 'implementation of the functions of roll-ups: the name of a table with its schema';
-
 -- The hint for a table that is no roll-up. pg_dump of a table or a schema leaves the definition of a roll-up behind.
 CREATE FUNCTION _tbf_rollup_unknown(relation regclass) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -213,62 +199,44 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION _tbf_rollup_unknown(regclass) IS 'implementation of the functions of roll-ups: the hint for a table without a definition';
 
--- What a question (74-rollup-ask.sql) needs of the definition of a roll-up. Raises an error if the current user may not
--- read the roll-up, or if `rollup` is null, has no definition, or is a table that was dropped.
-CREATE FUNCTION _tbf_rollup_definition(rollup regclass, OUT group_columns name[], OUT half_life interval) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+-- The definition of a roll-up, or an error. Without `own` it is for a question: only group_columns, half_life and counted_to are set, the current
+-- user must have SELECT on the roll-up, and if `notify`, a NOTICE says that nothing was counted yet. With `own` the current user must have the rights
+-- of the roll-up's owner. runs: the caller will run the expressions of the definition. Then the current user must be the owner itself, so that what
+-- the owner has written never runs with the rights of another role.
+CREATE FUNCTION _tbf_rollup_definition(rollup regclass, own boolean DEFAULT false, runs boolean DEFAULT false, notify boolean DEFAULT false) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	hint text;
+	definition record; hint text; owner regrole := (SELECT relowner FROM pg_class WHERE oid = rollup);
 BEGIN
-	EXECUTE format('SELECT r.group_columns, r.half_life FROM %s.tbf_rollups r WHERE r.rollup = $1', extension) INTO group_columns, half_life USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_unknown($1)', extension) INTO hint USING rollup;
-	IF NOT has_table_privilege(rollup, 'SELECT') THEN
+	EXECUTE format(CASE WHEN own THEN 'SELECT * FROM %1$s.tbf_rollup r WHERE r.rollup = $1' ELSE 'SELECT (jsonb_populate_record(NULL::%1$s.tbf_rollup, to_jsonb(s))).* FROM (SELECT r.rollup, r.group_columns, r.half_life, r.counted_to FROM %1$s.tbf_rollups r WHERE r.rollup = $1) s' END, extension) INTO definition USING rollup;
+	IF NOT own AND NOT has_table_privilege(rollup, 'SELECT') THEN
 		RAISE EXCEPTION 'permission denied for roll-up %', rollup USING ERRCODE = 'insufficient_privilege', HINT = 'Its owner may GRANT SELECT on it.';
-	ELSIF group_columns IS NULL THEN
-		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
-			HINT = hint;
-	END IF;
-END $$;
-COMMENT ON FUNCTION _tbf_rollup_definition(regclass) IS 'implementation of the questions to roll-ups: what they need of the definition, or an error';
-
--- The definition of a roll-up, for functions that change it. Raises an error unless the current user has the rights of
--- its owner. runs: the caller will run the expressions of the definition. Then the current user must be the owner
--- itself, so that what the owner has written never runs with the rights of another role.
-CREATE FUNCTION _tbf_rollup_own_definition(rollup regclass, runs boolean DEFAULT true) RETURNS tbf_rollup LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-	definition record;
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	owner regrole := (SELECT relowner FROM pg_class WHERE oid = rollup);
-	hint text;
-BEGIN
-	EXECUTE format('SELECT * FROM %s.tbf_rollup r WHERE r.rollup = $1', extension) INTO definition USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_unknown($1)', extension) INTO hint USING rollup;
-	IF definition.rollup IS NULL AND pg_has_role(owner, 'USAGE') IS NOT FALSE THEN
-		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END,
-			HINT = hint;
-	ELSIF NOT pg_has_role(owner, 'USAGE') OR runs AND owner <> (SELECT oid FROM pg_roles WHERE rolname = current_user) THEN
+	ELSIF definition.rollup IS NULL AND (NOT own OR pg_has_role(owner, 'USAGE') IS NOT FALSE) THEN
+		EXECUTE format('SELECT %s._tbf_rollup_unknown($1)', extension) INTO hint USING rollup;
+		RAISE EXCEPTION '% is no roll-up', coalesce(quote_literal(rollup::text), 'null') USING ERRCODE = CASE WHEN rollup IS NULL THEN 'null_value_not_allowed' ELSE 'wrong_object_type' END, HINT = hint;
+	ELSIF own AND (NOT pg_has_role(owner, 'USAGE') OR runs AND owner <> (SELECT oid FROM pg_roles WHERE rolname = current_user)) THEN
 		RAISE EXCEPTION 'must be owner of roll-up %', rollup USING ERRCODE = 'insufficient_privilege',
 			DETAIL = CASE WHEN runs THEN 'A refresh runs the expressions that its owner has given.' ELSE format('It belongs to %s.', owner) END,
 			HINT = CASE WHEN runs THEN format('SET ROLE %s, or schedule the refresh as that role.', owner) ELSE format('Ask a member of %s.', owner) END;
+	ELSIF notify AND definition.counted_to IS NULL THEN
+		RAISE NOTICE 'roll-up % has counted nothing yet', rollup USING HINT = format('CALL tbf_rollup_refresh(%L)', rollup);
 	END IF;
 	RETURN definition;
 END $$;
-COMMENT ON FUNCTION _tbf_rollup_own_definition(regclass, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_drop(): the definition of a roll-up of the current user, or an error';
+COMMENT ON FUNCTION _tbf_rollup_definition(regclass, boolean, boolean, boolean) IS 'implementation of the functions of roll-ups: the definition, or an error';
 
--- Returns `at` - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the
--- time of a hit they calculate the start of its bucket, a time 24 hours before this start, and local times in any zone.
--- None of these may be before November 4714 BC, where PostgreSQL's timestamps begin.) Days and months of the span are
--- those of UTC, whatever zone the session has.
+-- Returns `at` - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the time of a hit they calculate the
+-- start of its bucket, a time 24 hours before this start, and local times in any zone. None of these may be before November 4714 BC, where
+-- PostgreSQL's timestamps begin.) Days and months of the span are those of UTC, whatever zone the session has.
 CREATE FUNCTION _tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
 
--- Raises an error if row-level security applies to the source or, if this is a view, to a table that the view reads.
--- With row_security off, PostgreSQL refuses a query on such a table instead of hiding rows. If PostgreSQL refuses the
--- query with row_security on, too, the reason is another one, and that error is raised as it is. The functions that
--- read the source have row_security off as well.
+-- Raises an error if row-level security applies to the source or, if this is a view, to a table that the view reads. With row_security off,
+-- PostgreSQL refuses a query on such a table instead of hiding rows. If PostgreSQL refuses the query with row_security on, too, the reason is another
+-- one, and that error is raised as it is. The functions that read the source have row_security off as well.
 CREATE FUNCTION _tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
 	reason text;
@@ -284,9 +252,9 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The types of columns; null for a column that does not exist. The length of varchar and varbit and the precision of
--- numeric only limit the values, so a change of them does not matter: the length is left out, and a precision, if
--- there is one, is written as 1000. The scale of numeric stays, because values are rounded to it.
+-- The types of columns; null for a column that does not exist. The length of varchar and varbit and the precision of numeric only limit the values,
+-- so a change of them does not matter: the length is left out, and a precision, if there is one, is written as 1000. The scale of numeric stays,
+-- because values are rounded to it.
 CREATE FUNCTION _tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
@@ -295,37 +263,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION _tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
 
--- If clocks are put back over midnight, they show midnight twice. Returns the first of the two times. midnight: the
--- second one, or the only one. `earlier` is before it by as much as clocks were put back in the 24 hours before it. If
--- clocks showed midnight or later at that time, it is the first midnight; otherwise there is only one.
-CREATE FUNCTION _tbf_rollup_first_midnight(midnight timestamptz, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT CASE WHEN earlier < midnight AND earlier AT TIME ZONE zone >= midnight AT TIME ZONE zone THEN earlier ELSE midnight END
-		FROM (SELECT midnight - interval '24 hours' + (midnight AT TIME ZONE zone - (midnight - interval '24 hours') AT TIME ZONE zone) AS earlier) s;
-END;
-COMMENT ON FUNCTION _tbf_rollup_first_midnight(timestamptz, text) IS 'implementation of the functions of roll-ups: the first of two midnights';
-
--- _tbf_rollup_bucket_start() for days, and longer units, where clocks are put back. After the first midnight the clock
--- may show the day before again; these times belong to the bucket that has begun.
-CREATE FUNCTION _tbf_rollup_bucket_start_back(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT CASE WHEN next <= at THEN next ELSE this END
-		FROM (SELECT _tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at, zone), zone) AS this,
-			_tbf_rollup_first_midnight(pg_catalog.date_trunc(unit, at + interval '24 hours', zone), zone) AS next) s;
-END;
-COMMENT ON FUNCTION _tbf_rollup_bucket_start_back(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of a bucket where clocks are put back';
-
--- The start of the bucket to which the time `at` belongs. Days, and longer buckets, begin at midnight in the zone. If
--- clocks are put back over midnight, the day begins at the first of the two midnights. (date_trunc() takes the second
--- one, so it can return a time that is later than its argument.) If clocks are put forward over midnight, the day
--- begins with its first moment. The function is called for each row of a log, so it first tests whether clocks were put
--- back in the 24 hours before `at`, or in those before the midnight that date_trunc() takes. If they were, the local
--- time has advanced by less than 24 hours in this time.
+-- The start of the bucket to which the time `at` belongs. Days, and longer buckets, begin at midnight in the zone. If clocks are put back over
+-- midnight, they show midnight twice: date_trunc() takes the second one, so that it can return a time that is later than its argument. The day begins
+-- at the first one: `earlier` is before `midnight` by as much as clocks were put back in the 24 hours before it. If clocks showed midnight or later
+-- at that time, it is the first midnight; otherwise there is only one. After it the clock may show the day before again; these times belong to the
+-- bucket that has begun. If clocks are put forward over midnight, the day begins with its first moment.
 CREATE FUNCTION _tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT CASE WHEN unit NOT IN ('minute', 'hour') AND (at AT TIME ZONE zone < (at - interval '24 hours') AT TIME ZONE zone + interval '24 hours'
-			OR pg_catalog.date_trunc(unit, at, zone) AT TIME ZONE zone < (pg_catalog.date_trunc(unit, at, zone) - interval '24 hours') AT TIME ZONE zone + interval '24 hours')
-		THEN _tbf_rollup_bucket_start_back(at, unit, zone) ELSE pg_catalog.date_trunc(unit, at, zone) END;
+	SELECT CASE WHEN unit IN ('minute', 'hour') OR NOT pg_catalog.isfinite(at) THEN pg_catalog.date_trunc(unit, at, zone) ELSE (
+		SELECT CASE WHEN pg_catalog.max(start) <= at THEN pg_catalog.max(start) ELSE pg_catalog.min(start) END
+		FROM (SELECT CASE WHEN earlier < midnight AND earlier AT TIME ZONE zone >= midnight AT TIME ZONE zone THEN earlier ELSE midnight END AS start
+			FROM (SELECT midnight, midnight - interval '24 hours' + (midnight AT TIME ZONE zone - (midnight - interval '24 hours') AT TIME ZONE zone) AS earlier
+				FROM (VALUES (pg_catalog.date_trunc(unit, at, zone)), (pg_catalog.date_trunc(unit, at + interval '24 hours', zone))) m(midnight)) e) s) END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
 
@@ -348,19 +297,8 @@ CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	parts text[];
-	part name;
-	place text;
-	made regclass;
-	type record;
-	short record;
-	failed text;
-	hint text;
-	lost boolean;
-	volatile boolean;
-	messages text := current_setting('client_min_messages');
-	folded timestamptz[];
-	counted_to timestamptz;
+	parts text[]; part name; place text; made regclass; type record; short record; failed text; hint text; lost boolean; volatile boolean;
+	messages text := current_setting('client_min_messages'); folded timestamptz[]; counted_to timestamptz;
 BEGIN
 	-- parameters
 	IF name IS NULL OR source IS NULL OR item IS NULL OR time_column IS NULL OR group_by IS NULL OR tiers IS NULL OR keep IS NULL OR lateness IS NULL OR top IS NULL OR zone IS NULL THEN
@@ -405,8 +343,8 @@ BEGIN
 			WHERE span > interval '0' AND span < interval '1 minute' LOOP
 		RAISE WARNING 'the % "%" is shorter than a minute, the shortest bucket of a roll-up', short.what, short.span USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END LOOP;
-	-- The queries for item and weight also select the time column. Without it, an item such as count(*) would be
-	-- accepted; with it, PostgreSQL refuses the query, since the column is in no GROUP BY.
+	-- The queries for item and weight also select the time column. Without it, an item such as count(*) would be accepted; with it, PostgreSQL
+	-- refuses the query, since the column is in no GROUP BY.
 	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s WHERE false', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
 			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) AND false', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
 			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s WHERE false', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
@@ -438,12 +376,12 @@ BEGIN
 			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
 	END IF;
 
-	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query
-	-- need not read any row of the source.
+	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query need not read any row of the
+	-- source.
 	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true',
 		extension, type.nspname, type.typname, item, source);
-	-- A table whose definition is lost gets one. How far it is, its rows say: no hit that was counted is newer than
-	-- counted_to, and what is before folded is in later tiers.
+	-- A table whose definition is lost gets one. How far it is, its rows say: no hit that was counted is newer than counted_to, and what is before
+	-- folded is in later tiers.
 	made := to_regclass(place);
 	EXECUTE format('SELECT %s._tbf_rollup_unknown($1) ~ ''lost'' AND NOT EXISTS (SELECT FROM %1$s.tbf_rollup r WHERE r.rollup = $1) AND EXISTS (SELECT FROM pg_class WHERE oid = $1 AND relkind = ''r'' AND pg_has_role(relowner, ''USAGE''))', extension) INTO lost USING made;
 	IF lost THEN
@@ -469,15 +407,14 @@ BEGIN
 			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'duplicate_table', HINT = 'Give the roll-up another name, or drop the old one with tbf_rollup_drop().';
 		END;
 		made := place::regclass;
-		-- Storage main keeps the lists (hot, hot_hits) in the table itself. If a row does not fit into a page, its filter
-		-- goes to TOAST, and a query that needs only the lists does not read it. A row with some hundred items, which is
-		-- what a refresh usually adds, stays in line as a whole. With TOAST a refresh would change two more pages for it,
-		-- one of the TOAST table and one of its index.
+		-- Storage main keeps the lists (hot, hot_hits) in the table itself. If a row does not fit into a page, its filter goes to TOAST, and a query
+		-- that needs only the lists does not read it. A row with some hundred items, which is what a refresh usually adds, stays in line as a whole.
+		-- With TOAST a refresh would change two more pages for it, one of the TOAST table and one of its index.
 		EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 		EXECUTE format('CREATE INDEX ON %s (starts)', made);
-		-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA
-		-- IDENTITY FULL, PostgreSQL would refuse to change the rows of a roll-up that is published (for example FOR ALL
-		-- TABLES). REPLICA IDENTITY FULL makes the WAL longer only if wal_level is logical.
+		-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA IDENTITY FULL, PostgreSQL would
+		-- refuse to change the rows of a roll-up that is published (for example FOR ALL TABLES). REPLICA IDENTITY FULL makes the WAL longer only if
+		-- wal_level is logical.
 		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
 		EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
@@ -494,13 +431,12 @@ BEGIN
 			COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
 			COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
 	END IF;
-	-- Deletes the definitions of roll-ups whose table was dropped with DROP TABLE. The new table may have got the OID
-	-- of such a table: a definition under this OID is deleted, too.
+	-- Deletes the definitions of roll-ups whose table was dropped with DROP TABLE. The new table may have got the OID of such a table: a definition
+	-- under this OID is deleted, too.
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, $14, $15, ''-infinity'', $15 IS NOT NULL)', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life, folded, counted_to;
-	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not
-	-- find.
+	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not find.
 	EXECUTE format('SELECT %s._tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
 	PERFORM set_config('client_min_messages', messages, true);
 	RETURN made;
@@ -518,12 +454,11 @@ COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, na
 CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	names text[];
-	job bigint;
+	names text[]; job bigint;
 BEGIN
-	EXECUTE format('SELECT %s._tbf_rollup_own_definition($1, false)', extension) USING rollup;
-	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition
-	-- later, and this function in the reverse order, so without the lock there could be a deadlock.
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, true)', extension) USING rollup;
+	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition later, and this function in the
+	-- reverse order, so without the lock there could be a deadlock.
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING rollup;
 	SELECT ARRAY[quote_ident(relname), quote_ident(nspname) || '.' || quote_ident(relname)] INTO names FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = rollup;

@@ -1,14 +1,13 @@
 -- 73-rollup-refresh.sql: tbf_rollup_refresh(), which counts new hits and folds old buckets, and tbf_rollup_compare() (docs/rollups.md).
 --
--- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has, and adds the
--- difference. Hits that are later than all that the roll-up has of the step's buckets are new, even if the source has lost rows
--- meanwhile. So a step may be repeated: it counts no hit twice, and lowers no count. (72-rollup.sql explains the words tier, bucket,
--- group, closed and folded.)
+-- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has, and adds the difference. Hits that
+-- are later than all that the roll-up has of the step's buckets are new, even if the source has lost rows meanwhile. So a step may be repeated: it
+-- counts no hit twice, and lowers no count. (72-rollup.sql explains the words tier, bucket, group, closed and folded.)
 
--- Two aggregates over the hits and the rows of a bucket and group, and one over its rows alone (src/pg/tbf/rollup_count.c and
--- rollup_merge.c have more). They have the same arguments, so PostgreSQL keeps one state for them. stored and id: a row of the
--- roll-up; item, at and weight: a hit of the source. bucket: a number in the array of buckets, which are rows with tier, starts,
--- ends, and closed if the bucket is to be closed. latest: the newest hit that the roll-up has of all these buckets.
+-- Two aggregates over the hits and the rows of a bucket and group, and one over its rows alone (src/pg/tbf/rollup_count.c and rollup_merge.c have
+-- more). They have the same arguments, so PostgreSQL keeps one state for them. stored and id: a row of the roll-up; item, at and weight: a hit of the
+-- source. bucket: a number in the array of buckets, which are rows with tier, starts, ends, and closed if the bucket is to be closed. latest: the
+-- newest hit that the roll-up has of all these buckets.
 CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits double precision, hot_over double precision, hot_rest double precision,
 	missing double precision, left_source double precision);
 COMMENT ON TYPE _tbf_rollup_change IS 'implementation of tbf_rollup_refresh(): rows that are replaced, and rows whose bounds become wider';
@@ -34,35 +33,19 @@ CREATE AGGREGATE _tbf_rollup_merged_agg(stored anyelement, id tid, item "any", a
 	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_merged, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_merged_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that all rows together become';
 
--- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and
--- group the row `made` and the `change`. Buckets that end at `closing` or earlier are to be closed. Hits from the future are left out.
+-- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and group the row `made`
+-- and the `change`. Buckets that end at `closing` or earlier are to be closed. Hits from the future are left out.
 CREATE FUNCTION _tbf_rollup_query(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS text LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	place text;
-	item record;
-	at text;
-	bound text;
-	columns text;
-	groups text;
-	changed record;
-	latest timestamptz;
-	tier smallint;
-	cut timestamptz := lo;
-	starts timestamptz;
-	ends timestamptz;
-	cuts timestamptz[] := '{}';
-	all_tiers smallint[] := '{}';
-	all_starts timestamptz[] := '{}';
-	all_ends timestamptz[] := '{}';
-	buckets text;
-	arguments text;
+	def record; place text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); item record; at text;
+	bound text; columns text; groups text; changed record; latest timestamptz; tier smallint; cut timestamptz := lo; starts timestamptz;
+	ends timestamptz; cuts timestamptz[] := '{}'; all_tiers smallint[] := '{}'; all_starts timestamptz[] := '{}'; all_ends timestamptz[] := '{}';
+	buckets text; arguments text;
 BEGIN
-	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_table($1)', extension) INTO place USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ IS DISTINCT FROM made', extension)
 			USING def.group_columns || def.time_column, def.source, def.column_types[2:] || def.column_types[1] LOOP
 		IF changed.now_ IS NULL AND changed.c = ANY (def.group_columns) THEN
@@ -76,8 +59,7 @@ BEGIN
 			HINT = 'If its values mean the same as before, change column_types in the row of the roll-up in tbf_rollup. Otherwise make the roll-up anew.';
 	END LOOP;
 
-	-- A time without zone is read as UTC. In comparisons the bounds are converted, and not the column, so that an
-	-- index on the column can be used.
+	-- A time without zone is read as UTC. In comparisons the bounds are converted, and not the column, so that an index on the column can be used.
 	SELECT format(CASE WHEN atttypid = 'timestamp'::regtype THEN '%I AT TIME ZONE ''UTC''' ELSE '%I' END, def.time_column),
 			CASE WHEN atttypid = 'timestamp'::regtype THEN '%I %s %L::timestamptz AT TIME ZONE ''UTC''' ELSE '%I %s %L::timestamptz' END
 		INTO at, bound FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
@@ -89,8 +71,8 @@ BEGIN
 			CASE WHEN cardinality(def.group_columns) = 0 THEN '''{}''::jsonb' ELSE 'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')' END
 		INTO columns, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
 
-	-- The buckets. The hits of a bucket begin at its cut, which is later than its start where clocks are put back by half an hour:
-	-- there the buckets of two hours overlap. A bucket that starts before lo does not belong to this step.
+	-- The buckets. The hits of a bucket begin at its cut, which is later than its start where clocks are put back by half an hour: there the buckets
+	-- of two hours overlap. A bucket that starts before lo does not belong to this step.
 	WHILE cut < hi LOOP
 		tier := 1;
 		WHILE tier < cardinality(def.tiers) AND cut < def.folded[tier] LOOP
@@ -109,14 +91,14 @@ BEGIN
 	EXECUTE format('SELECT array_agg(jsonb_populate_record(NULL::%s, to_jsonb(u) || jsonb_build_object(''closed'', ends <= $4)) ORDER BY n) FROM unnest($1, $2, $3) WITH ORDINALITY u(tier, starts, ends, n)', place)
 		INTO buckets USING all_tiers, all_starts, all_ends, closing;
 
-	-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to this one, or an error
-	-- is raised. The lists have the collation of the column hot.
+	-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to this one, or an error is raised. The
+	-- lists have the collation of the column hot.
 	SELECT format('%I.%I', n.nspname, t.typname) AS type, CASE WHEN c.oid IS NULL THEN '' ELSE format('COLLATE %s.%I', c.collnamespace::regnamespace, c.collname) END AS collation INTO item
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
 		WHERE a.attrelid = rollup AND a.attname = 'hot';
 	arguments := format('stored, id, item, at, weight, bucket, %L::%s[], %L, %s', buckets, place, latest, def.top);
-	-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and '24 hours', may be
-	-- written differently.
+	-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and '24 hours', may be written
+	-- differently.
 	RETURN format($sql$
 		SELECT %1$s AS groups, (%2$L::timestamptz[])[bucket] AS starts, (%3$L::timestamptz[])[bucket] AS ends, %4$s._tbf_rollup_made_agg(%5$s) AS made, %4$s._tbf_rollup_change_agg(%5$s) AS change
 		FROM (SELECT NULL::%6$s AS stored, NULL::tid AS id, coalesce(item, NULL::%7$s)::%7$s %8$s AS item, at, w AS weight, width_bucket(at, %9$L::timestamptz[]) AS bucket, %10$s AS groups
@@ -136,20 +118,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_query(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_compare(): a query of what is to be changed';
 
--- Counts the hits of the buckets from lo to before hi. Returns how many hits the new rows have. The function takes a lock, so that only
--- one session at a time changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statements after the lock
--- see what the previous holder of the lock has written.
+-- Counts the hits of the buckets from lo to before hi. Returns how many hits the new rows have. The function takes a lock, so that only one session
+-- at a time changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statements after the lock see what the previous holder
+-- of the lock has written.
 --
--- The planner cannot know how few buckets and groups there are, and would sort all hits. (But the query of a view may need a sort of
--- its own, such as ORDER BY ... LIMIT for each row.)
+-- The planner cannot know how few buckets and groups there are, and would sort all hits. (But the query of a view may need a sort of its own, such as
+-- ORDER BY ... LIMIT for each row.)
 CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C'
 	SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	query text;
-	counted double precision;
+	query text; counted double precision;
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT %s._tbf_rollup_query($1, $2, $3, $4)', extension) INTO query USING rollup, lo, hi, closing;
@@ -167,9 +148,8 @@ BEGIN
 			INSERT INTO %2$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT (made).tier, (made).starts, (made).ends, (made).closed, groups, (made).oldest, (made).newest, (made).hits, (made).f, (made).hot, (made).hot_hits, (made).hot_over, (made).hot_rest
 			FROM counted WHERE (made).tier IS NOT NULL
-			-- The largest row is inserted first. As a rule it begins a new page, and PostgreSQL then inserts the small rows of late hits
-			-- there too, not into older pages that have room. An older page that is changed goes into the WAL as a whole at its first
-			-- change after a checkpoint.
+			-- The largest row is inserted first. As a rule it begins a new page, and PostgreSQL then inserts the small rows of late hits there too,
+			-- not into older pages that have room. An older page that is changed goes into the WAL as a whole at its first change after a checkpoint.
 			ORDER BY (made).hits DESC
 		)
 		SELECT sum((made).hits) FROM counted$sql$, query, (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup)) INTO counted;
@@ -177,11 +157,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- Returns rows of open buckets that start at lo or later. The returned rows of a bucket and group are to become one
--- row. They have exact filters, and each has at most an eighth of the hits of its bucket and group. The rows with the
--- fewest items come first, as many of them as one exact filter can hold (65,536 items). With more items the new filter
--- would have counters, which may count too high, so that late hits would seem to be counted already. A row that would
--- be alone is not returned. number: how many rows of this bucket and group are returned.
+-- Returns rows of open buckets that start at lo or later. The returned rows of a bucket and group are to become one row. They have exact filters, and
+-- each has at most an eighth of the hits of its bucket and group. The rows with the fewest items come first, as many of them as one exact filter can
+-- hold (65,536 items). With more items the new filter would have counters, which may count too high, so that late hits would seem to be counted
+-- already. A row that would be alone is not returned. number: how many rows of this bucket and group are returned.
 CREATE FUNCTION _tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -197,10 +176,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
--- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to hi. to_tier: the
--- tier of the new rows, which is the next one or the same. If it is the same, only groups with a row that is not closed are
--- replaced. pieces: if true, only the rows that _tbf_rollup_pieces() returns of the open bucket that starts at lo are replaced. The
--- new rows have exactly the hits of the old ones. REQUIRES: the lock of _tbf_rollup_step().
+-- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to hi. to_tier: the tier of the new
+-- rows, which is the next one or the same. If it is the same, only groups with a row that is not closed are replaced. pieces: if true, only the rows
+-- that _tbf_rollup_pieces() returns of the open bucket that starts at lo are replaced. The new rows have exactly the hits of the old ones. REQUIRES:
+-- the lock of _tbf_rollup_step().
 CREATE FUNCTION _tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
@@ -217,23 +196,20 @@ BEGIN
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 		SELECT (m).tier, (m).starts, (m).ends, (m).closed, groups, (m).oldest, (m).newest, (m).hits, (m).f, (m).hot, (m).hot_hits, (m).hot_over, (m).hot_rest
 		FROM (SELECT groups, %2$s._tbf_rollup_merged_agg(r, NULL, ((r).hot)[1], NULL, NULL, 1, b.bucket, NULL, d.top) AS m
-			FROM gone, %2$s._tbf_rollup_own_definition($6) d, (SELECT ARRAY[jsonb_populate_record(NULL::%1$s, jsonb_build_object('tier', $4, 'starts', $2, 'ends', $3, 'closed', NOT $5))] AS bucket) b
+			FROM gone, %2$s._tbf_rollup_definition($6, true, true) d, (SELECT ARRAY[jsonb_populate_record(NULL::%1$s, jsonb_build_object('tier', $4, 'starts', $2, 'ends', $3, 'closed', NOT $5))] AS bucket) b
 			GROUP BY groups OFFSET 0) m$sql$, (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup), extension) USING from_tier, lo, hi, to_tier, pieces, rollup;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
 
--- The first hit of the source from lo to hi, or the last one; null: there is none. Where the source has partitions by its time, they
--- are asked one after the other, so that not all are locked.
+-- The first hit of the source from lo to hi, or the last one; null: there is none. Where the source has partitions by its time, they are asked one
+-- after the other, so that not all are locked.
 CREATE FUNCTION _tbf_rollup_hit(rollup regclass, lo timestamptz, hi timestamptz, newest boolean) RETURNS timestamptz LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	type oid;
-	edges timestamptz[] := '{}';
-	hit timestamptz;
+	def record; type oid; edges timestamptz[] := '{}'; hit timestamptz;
 BEGIN
-	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	SELECT atttypid INTO type FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
 	IF NOT FOUND THEN
 		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
@@ -259,17 +235,14 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hit(regclass, timestamptz, timestamptz, boolean) IS 'implementation of tbf_rollup_refresh(): the first or the last hit of a time';
 
--- The buckets of the next step, from lo to before hi: those of the first hit from place to before until, and of some more hours of
--- minutes, days of hours, or buckets of another tier. Null: there is no hit. stored: rows of the roll-up are looked for, too.
+-- The buckets of the next step, from lo to before hi: those of the first hit from place to before until, and of some more hours of minutes, days of
+-- hours, or buckets of another tier. Null: there is no hit. stored: rows of the roll-up are looked for, too.
 CREATE FUNCTION _tbf_rollup_range(rollup regclass, place timestamptz, until timestamptz, pace integer, stored boolean, OUT lo timestamptz, OUT hi timestamptz) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	first timestamptz;
-	tier integer := 1;
-	unit text;
+	def record; first timestamptz; tier integer := 1; unit text;
 BEGIN
-	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	place := greatest(place, def.folded[cardinality(def.folded)]);
 	EXECUTE format('SELECT least(%s._tbf_rollup_hit($1, $2, $3, false), (SELECT min(starts) FROM %s WHERE $4 AND starts >= $2 AND starts <= $3))', extension, rollup) INTO first USING rollup, place, until, stored;
 	IF first IS NULL OR first >= until THEN
@@ -287,31 +260,19 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_range(regclass, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_compare(): the buckets of the next step';
 
--- One step of a refresh, for a transaction of its own. tbf_rollup_refresh() repeats the step until done is true, with the goal, place
--- and pace of the step before. goal: the time up to which this refresh counts; null in the first step. place: the time up to which it
--- has counted; infinity if only closing, gathering and folding are left. pace: how long a step is.
+-- One step of a refresh, for a transaction of its own. tbf_rollup_refresh() repeats the step until done is true, with the goal, place and pace of the
+-- step before. goal: the time up to which this refresh counts; null in the first step. place: the time up to which it has counted; infinity if only
+-- closing, gathering and folding are left. pace: how long a step is.
 CREATE FUNCTION _tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, INOUT pace integer, OUT done boolean)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
+	def record; ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
 	bucket_start CONSTANT text := format('SELECT %s._tbf_rollup_bucket_start($1, $2, $3)', extension);
 	bucket_end CONSTANT text := format('SELECT %s._tbf_rollup_bucket_end($1, $2, $3)', extension);
-	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension);
-	first timestamptz;
-	target timestamptz;
-	lo timestamptz;
-	hi timestamptz;
-	closing timestamptz;
-	tier integer := 1;
-	tiers integer;
-	empty boolean;
-	counted double precision;
-	many_pieces CONSTANT integer := 60;
-	few_pieces CONSTANT integer := 4;
-	gathered boolean := false;
-	number bigint;
+	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension); first timestamptz; target timestamptz; lo timestamptz;
+	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted double precision;
+	many_pieces CONSTANT integer := 60; few_pieces CONSTANT integer := 4; gathered boolean := false; number bigint;
 BEGIN
 	done := false;
 	pace := coalesce(pace, 1);
@@ -319,10 +280,10 @@ BEGIN
 		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state',
 			HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
 	END IF;
-	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	-- Reads the definition again: another session may have changed it while this one waited for the lock.
-	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
@@ -345,7 +306,7 @@ BEGIN
 			EXECUTE before INTO place USING def.counted_to, def.lateness;
 			place := coalesce(place, '-infinity');
 		ELSE
-			place := CASE WHEN isfinite(from_time) AND from_time >= '4712-01-01 00:00 UTC BC' THEN from_time ELSE '-infinity' END;
+			place := CASE WHEN isfinite(from_time) AND from_time >= '4712-01-01 00:00 UTC BC' THEN least(from_time, clock_timestamp() + interval '1 day') ELSE '-infinity' END;
 		END IF;
 		EXECUTE format('SELECT %s._tbf_rollup_hit($1, $2, $3, true)', extension) INTO goal USING rollup, place, least(clock_timestamp(), to_time);
 		goal := CASE WHEN ordinary THEN greatest(goal, def.counted_to) ELSE coalesce(goal, '-infinity') END;
@@ -354,8 +315,8 @@ BEGIN
 			RETURN;
 		END IF;
 		IF ordinary AND empty THEN
-			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being folded
-			-- from one tier to the next. So folded is set first.
+			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being folded from one tier to the next. So
+			-- folded is set first.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
 					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
@@ -391,8 +352,8 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits
-	-- that the source no longer has stay counted.
+	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits that the source no longer has stay
+	-- counted.
 	EXECUTE format('SELECT starts FROM %s WHERE starts >= $1 AND NOT closed ORDER BY starts LIMIT 1', rollup) INTO first USING def.open_from;
 	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE starts >= $2 AND NOT closed AND ends <= $1 ORDER BY starts, ends LIMIT 1', rollup) INTO tier, lo, hi USING closing, first;
 	IF lo IS NOT NULL THEN
@@ -401,19 +362,16 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Gathering: a piece is a row that has only some hits of its bucket and group. When an open bucket has many pieces
-	-- of one group, the small pieces of all open buckets of the last days are replaced by fewer rows. A refresh writes
-	-- pieces of the current bucket, and of buckets of late hits, into the same pages. So all these pieces are replaced
-	-- in one step. Otherwise each bucket that is closed would change these pages again, and a full image of them would
-	-- be written to the WAL each time.
+	-- Gathering: a piece is a row that has only some hits of its bucket and group. When an open bucket has many pieces of one group, the small pieces
+	-- of all open buckets of the last days are replaced by fewer rows. A refresh writes pieces of the current bucket, and of buckets of late hits,
+	-- into the same pages. So all these pieces are replaced in one step. Otherwise each bucket that is closed would change these pages again, and a
+	-- full image of them would be written to the WAL each time.
 	IF ordinary THEN
-		-- Counting the rows of open buckets is cheap. In most refreshes no open bucket has 60 rows of one group, and
-		-- then nothing else is read. Filters of 64 kB and more are not counted: their rows are gathered already, or
-		-- have so many items that one exact filter can hold the items of only a few such rows.
-		-- In the last tenth of the current bucket, gathering waits for 120 pieces instead of 60. So a log that is
-		-- refreshed each minute is gathered just after a bucket was closed, if the lateness is a whole number of
-		-- buckets. Closing and gathering delete rows from the same pages, and so there is less often a checkpoint
-		-- between the two.
+		-- Counting the rows of open buckets is cheap. In most refreshes no open bucket has 60 rows of one group, and then nothing else is read.
+		-- Filters of 64 kB and more are not counted: their rows are gathered already, or have so many items that one exact filter can hold the items
+		-- of only a few such rows. In the last tenth of the current bucket, gathering waits for 120 pieces instead of 60. So a log that is refreshed
+		-- each minute is gathered just after a bucket was closed, if the lateness is a whole number of buckets. Closing and gathering delete rows
+		-- from the same pages, and so there is less often a checkpoint between the two.
 		EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
 		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
@@ -441,9 +399,8 @@ BEGIN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
 			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
-			-- A tier is never folded further than the tier before it. Values of `keep` that rise from tier to tier do
-			-- not ensure this. PostgreSQL compares intervals as if each month had 30 days, so the time that lies a
-			-- larger `keep` before the goal may be the later one.
+			-- A tier is never folded further than the tier before it. Values of `keep` that rise from tier to tier do not ensure this. PostgreSQL
+			-- compares intervals as if each month had 30 days, so the time that lies a larger `keep` before the goal may be the later one.
 			EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
@@ -461,8 +418,8 @@ BEGIN
 			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1', extension) USING rollup, def.folded;
 			RETURN;
 		END LOOP;
-		-- open_from becomes the start of the first open row. If no row is open, it becomes the start of the bucket of
-		-- the newest hit; a step that counts earlier hits sets it back.
+		-- open_from becomes the start of the first open row. If no row is open, it becomes the start of the bucket of the newest hit; a step that
+		-- counts earlier hits sets it back.
 		EXECUTE bucket_start INTO target USING goal, def.tiers[1], def.zone;
 		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = greatest(open_from, $3)
 			WHERE r.rollup = $1 AND ((counted_to >= $2) IS NOT TRUE OR open_from < $3)', extension) USING rollup, goal, coalesce(first, target);
@@ -472,20 +429,12 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): one step';
 
--- A procedure with a SET clause cannot commit. So this one sets search_path in each transaction, before it uses names
--- without a schema.
+-- A procedure with a SET clause cannot commit. So this one sets search_path in each transaction, before it uses names without a schema.
 CREATE PROCEDURE tbf_rollup_refresh(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
-	extension pg_catalog.text;
-	goal pg_catalog.timestamptz;
-	place pg_catalog.timestamptz;
-	pace pg_catalog.int4;
-	told pg_catalog.timestamptz := pg_catalog.clock_timestamp();
-	done pg_catalog.bool := false;
-	failed pg_catalog.text;
-	message pg_catalog.text;
-	detail pg_catalog.text;
-	hint pg_catalog.text;
+	extension pg_catalog.text; goal pg_catalog.timestamptz; place pg_catalog.timestamptz; pace pg_catalog.int4;
+	told pg_catalog.timestamptz := pg_catalog.clock_timestamp(); done pg_catalog.bool := false; failed pg_catalog.text; message pg_catalog.text;
+	detail pg_catalog.text; hint pg_catalog.text;
 BEGIN
 	IF pg_catalog.pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'recovery is in progress' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Refresh the roll-up on the primary server.';
@@ -498,8 +447,7 @@ BEGIN
 		RAISE EXCEPTION 'cannot refresh roll-up % in a read-only transaction', rollup USING ERRCODE = 'read_only_sql_transaction', HINT = 'SET default_transaction_read_only = off.';
 	END IF;
 	LOOP
-		-- No expression may stand between these two statements: it might take a snapshot, and after that the
-		-- isolation level cannot be set.
+		-- No expression may stand between these two statements: it might take a snapshot, and after that the isolation level cannot be set.
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 		PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
@@ -510,8 +458,8 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- The definition keeps the error, unless there is none, the caller is not the owner, or another session has locked the row or
-			-- the table: a session that was canceled must end soon.
+			-- The definition keeps the error, unless there is none, the caller is not the owner, or another session has locked the row or the table:
+			-- a session that was canceled must end soon.
 			IF failed IN ('42809', '22004') OR NOT EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
 				RAISE EXCEPTION '%', message USING ERRCODE = failed, DETAIL = coalesce(nullif(detail, ''), 'Nothing was refreshed.'), HINT = hint;
 			END IF;
@@ -539,39 +487,28 @@ BEGIN
 END $$;
 COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';
 
--- Compares buckets that overlap the time from from_time to to_time. An item is missing as often as the source has more
--- hits of it than the filters count.
+-- Compares buckets that overlap the time from from_time to to_time. An item is missing as often as the source has more hits of it than the filters
+-- count.
 CREATE FUNCTION tbf_rollup_compare(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
 	RETURNS TABLE (starts timestamptz, ends timestamptz, missing double precision, gone double precision) LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	tier integer := 1;
-	lo timestamptz := '-infinity';
-	hi timestamptz;
-	next timestamptz;
-	query text;
+	def record; tier integer := 1; lo timestamptz := '-infinity'; hi timestamptz; next timestamptz; query text;
 BEGIN
-	EXECUTE format('SELECT * FROM %s._tbf_rollup_own_definition($1)', extension) INTO def USING rollup;
+	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	IF from_time > to_time THEN
 		RAISE EXCEPTION 'from_time % is later than to_time %', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'The time goes from from_time to before to_time.';
 	END IF;
+	-- whole buckets: those that have from_time, and the last moment before to_time
 	EXECUTE format('SELECT coalesce($1, complete_to, ''-infinity'') FROM %s.tbf_rollups r WHERE r.rollup = $2', extension) INTO hi USING to_time, rollup;
-	IF isfinite(to_time) THEN
-		WHILE tier < cardinality(def.tiers) AND to_time <= def.folded[tier] LOOP
-			tier := tier + 1;
-		END LOOP;
-		EXECUTE format('SELECT %1$s._tbf_rollup_bucket_end(%1$s._tbf_rollup_bucket_start($1, $2, $3), $2, $3)', extension) INTO hi USING to_time - interval '1 microsecond', def.tiers[tier], def.zone;
-	END IF;
-	IF isfinite(from_time) THEN
-		tier := 1;
-		WHILE tier < cardinality(def.tiers) AND from_time < def.folded[tier] LOOP
-			tier := tier + 1;
-		END LOOP;
-		EXECUTE format('SELECT %s._tbf_rollup_bucket_start($1, $2, $3)', extension) INTO lo USING from_time, def.tiers[tier], def.zone;
-	END IF;
+	lo := CASE WHEN from_time >= '4712-01-01 00:00 UTC BC' THEN least(from_time, clock_timestamp()) ELSE '-infinity' END;
+	hi := CASE WHEN hi >= '4712-01-01 00:00 UTC BC' THEN least(hi, clock_timestamp() + interval '1 day') ELSE '-infinity' END;
+	SELECT coalesce(min(i), cardinality(def.tiers)) INTO tier FROM generate_subscripts(def.folded, 1) i WHERE lo >= def.folded[i];
+	EXECUTE format('SELECT %s._tbf_rollup_bucket_start($1, $2, $3)', extension) INTO lo USING lo, def.tiers[tier], def.zone;
+	SELECT coalesce(min(i), cardinality(def.tiers)) INTO tier FROM generate_subscripts(def.folded, 1) i WHERE hi > def.folded[i];
+	EXECUTE format('SELECT %1$s._tbf_rollup_bucket_end(%1$s._tbf_rollup_bucket_start($1, $2, $3), $2, $3)', extension) INTO hi USING hi - interval '1 microsecond', def.tiers[tier], def.zone;
 	LOOP
 		EXECUTE format('SELECT * FROM %s._tbf_rollup_range($1, $2, $3, 8, true)', extension) INTO lo, next USING rollup, lo, hi;
 		EXIT WHEN lo IS NULL;

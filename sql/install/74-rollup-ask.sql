@@ -1,28 +1,18 @@
 -- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md)
 --
--- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most
--- high. So every answer has a lower and an upper bound.
+-- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most high. So every answer has a lower
+-- and an upper bound.
 
--- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 from
--- from_time (inclusive) to to_time (exclusive), and 0 otherwise. If both are null, the hits up to asked_at count, and
--- decay. weight is the decay: an SQL expression of age (of a hit) and width (the time between the oldest and the newest
--- hit of the row). Its names are looked up in `path`, the search_path of the caller. If weight is null, hits decay by
--- the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.
+-- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 from from_time (inclusive) to
+-- to_time (exclusive), and 0 otherwise. If both are null, the hits up to asked_at count, and decay. weight is the decay: an SQL expression of age (of
+-- a hit) and width (the time between the oldest and the newest hit of the row). Its names are looked up in `path`, the search_path of the caller. If
+-- weight is null, hits decay by the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.
 CREATE FUNCTION _tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
 	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	ids tid[];
-	ages interval[];
-	widths interval[];
-	newer boolean[];
-	weights double precision[];
-	decay text;
-	wanted text;
-	asked text;
-	messages text := current_setting('client_min_messages');
-	n integer;
+	def record; ids tid[]; ages interval[]; widths interval[]; newer boolean[]; weights double precision[]; decay text; wanted text; asked text;
+	messages text := current_setting('client_min_messages'); n integer;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1)', extension) INTO def USING rollup;
 	IF NOT (SELECT coalesce(bool_and(key = ANY (def.group_columns)), true) FROM jsonb_object_keys(CASE jsonb_typeof(only_groups) WHEN 'object' THEN only_groups ELSE '{}' END) key) OR jsonb_typeof(only_groups) <> 'object' THEN
@@ -42,11 +32,10 @@ BEGIN
 	IF asked_at IS NULL OR NOT isfinite(asked_at) THEN
 		RAISE EXCEPTION 'cannot ask a roll-up for the time %', coalesce(quote_literal(asked_at), 'null') USING ERRCODE = 'datetime_field_overflow', HINT = 'Ask for a finite time.';
 	END IF;
-	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row
-	-- (the time from its oldest to its newest hit); with the age of the newest hit and width 0; with the age of the
-	-- oldest hit and width 0. If a weight rises with age and then falls, the least weight in the row is one of the
-	-- last two. The largest may be at an age between them, so the expression has to return it for the width of the
-	-- row (docs/rollups.md).
+	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row (the time from its oldest to its
+	-- newest hit); with the age of the newest hit and width 0; with the age of the oldest hit and width 0. If a weight rises with age and then falls,
+	-- the least weight in the row is one of the last two. The largest may be at an age between them, so the expression has to return it for the width
+	-- of the row (docs/rollups.md).
 	EXECUTE format('SELECT array_agg(ctid), array_agg(newest > $1), array_agg(age) || array_agg(age) || array_agg(age + width), array_agg(width) || array_fill(interval ''0'', ARRAY[2 * count(*)::integer])
 		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %1$s WHERE starts <= $1 AND oldest <= $1 %2$s) s', rollup, wanted)
 		INTO ids, newer, ages, widths USING asked_at;
@@ -55,8 +44,7 @@ BEGIN
 	ELSE
 		decay := weight;
 	END IF;
-	-- Only the expression runs with the caller's search_path. Between the two calls of set_config() each name needs
-	-- its schema.
+	-- Only the expression runs with the caller's search_path. Between the two calls of set_config() each name needs its schema.
 	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
 	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
 	-- Whoever made the roll-up has been warned of a short half-life. Who asks it gave none.
@@ -81,67 +69,47 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
 
--- Two aggregates over the rows that a question concerns (src/pg/tbf/rollup_top.c): the items of the answer, and their bounds.
-CREATE FUNCTION _tbf_rollup_agg_hot(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) RETURNS internal
+-- The aggregate over the rows that a question concerns (src/pg/tbf/rollup_top.c): the items of the answer, as text, and their bounds.
+CREATE TYPE _tbf_rollup_hot AS (items text[], bounds double precision[]);
+COMMENT ON TYPE _tbf_rollup_hot IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): items and their bounds';
+CREATE FUNCTION _tbf_rollup_agg_hot(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, weights double precision[], wanted double precision, counted boolean) RETURNS internal
 	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_hot(internal, anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of _tbf_rollup_hot_items_agg and the like';
-CREATE FUNCTION _tbf_rollup_agg_hot_items(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) RETURNS anyarray
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_hot_items(internal, anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of _tbf_rollup_hot_items_agg';
-CREATE AGGREGATE _tbf_rollup_hot_items_agg(hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) (
-	SFUNC = _tbf_rollup_agg_hot, STYPE = internal, SSPACE = 10000, FINALFUNC = _tbf_rollup_agg_hot_items, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_hot_items_agg(anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): the items';
-CREATE FUNCTION _tbf_rollup_agg_hot_bounds(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) RETURNS double precision[]
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_bounds' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_hot_bounds(internal, anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of _tbf_rollup_hot_bounds_agg';
-CREATE AGGREGATE _tbf_rollup_hot_bounds_agg(hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, low double precision, high double precision, low_before double precision, high_before double precision, wanted double precision, counted boolean) (
-	SFUNC = _tbf_rollup_agg_hot, STYPE = internal, SSPACE = 10000, FINALFUNC = _tbf_rollup_agg_hot_bounds, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_hot_bounds_agg(anyarray, double precision[], double precision, double precision, tbf, double precision, double precision, double precision, double precision, double precision, boolean) IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): the bounds of these items, and in tbf_rollup_top() of all others';
+COMMENT ON FUNCTION _tbf_rollup_agg_hot(internal, anyarray, double precision[], double precision, double precision, tbf, double precision[], double precision, boolean) IS 'implementation of _tbf_rollup_hot_agg';
+CREATE FUNCTION _tbf_rollup_agg_hot_final(internal) RETURNS _tbf_rollup_hot AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_hot_final(internal) IS 'implementation of _tbf_rollup_hot_agg';
+CREATE AGGREGATE _tbf_rollup_hot_agg(hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, weights double precision[], wanted double precision, counted boolean) (SFUNC = _tbf_rollup_agg_hot, STYPE = internal, SSPACE = 10000, FINALFUNC = _tbf_rollup_agg_hot_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_hot_agg(anyarray, double precision[], double precision, double precision, tbf, double precision[], double precision, boolean) IS 'implementation of tbf_rollup_top() and tbf_rollup_risers()';
 
--- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
--- written, but the functions that read and print a type are a superuser's. So if the type is not PostgreSQL's own,
--- items become text, and text becomes an item, by these functions and not by a cast. (A domain has none of its own, so
--- text is cast to it, which runs its CHECK.) Both functions return an SQL expression. The first one takes an
--- expression of an item, the second one the text itself.
-CREATE FUNCTION _tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-	SELECT CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN expression || '::text' ELSE format('format(''%%s'', %s)', expression) END
-		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem WHERE a.attrelid = rollup AND a.attname = 'hot'
-$$;
-COMMENT ON FUNCTION _tbf_rollup_item_text(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for the text of an item';
+-- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has written, but the functions that
+-- read and print a type are a superuser's. So text becomes an item by this SQL expression and not by a cast. (A domain has no such function of its
+-- own, so text is cast to it, which runs its CHECK.)
 CREATE FUNCTION _tbf_rollup_item_of(rollup regclass, item text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	SELECT format(CASE WHEN t.typtype = 'd' THEN '%L::text::%I.%I' ELSE '%L::%I.%I' END, item, n.nspname, t.typname)
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace WHERE a.attrelid = rollup AND a.attname = 'hot'
 $$;
 COMMENT ON FUNCTION _tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
 
--- The k hottest items; if each_group is true, those of each group. If counted is true, their bounds come from the
--- filters, too, and not from the lists of hot items alone.
+-- The k hottest items; if each_group is true, those of each group. If counted is true, their bounds come from the filters, too, and not from the
+-- lists of hot items alone.
 CREATE FUNCTION _tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	written text;
-	place text;
-	ids tid[];
-	lows double precision[];
-	highs double precision[];
+	ids tid[]; lows double precision[]; highs double precision[];
 BEGIN
 	IF k IS NULL OR k < 0 THEN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	-- The weights come from a query of their own, so that an error in them does not show the long one below.
 	EXECUTE format('SELECT array_agg(id), array_agg(low), array_agg(high) FROM %s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7)', extension)
 		INTO ids, lows, highs USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
 	RETURN QUERY EXECUTE format($sql$
-		SELECT groups, %5$s, bounds[2 * n - 1], bounds[2 * n], bounds[2 * cardinality(items) + 1]
-		FROM (SELECT %3$s AS groups, %2$s._tbf_rollup_hot_items_agg(%6$s) AS items, %2$s._tbf_rollup_hot_bounds_agg(%6$s) AS bounds
-			FROM %1$s r JOIN unnest($1, $2, $3) w(id, low, high) ON r.ctid = w.id %4$s) s, unnest(items) WITH ORDINALITY u(item, n) ORDER BY groups, n$sql$,
-		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END, CASE WHEN each_group THEN 'GROUP BY r.groups' END, written,
-		'hot, hot_hits, hot_over, hot_rest, f, low, high, NULL, NULL, $4, ' || counted)
-		USING ids, lows, highs, k;
+		SELECT groups, item, (hot).bounds[2 * n - 1], (hot).bounds[2 * n], (hot).bounds[2 * cardinality((hot).items) + 1]
+		FROM (SELECT %3$s AS groups, %2$s._tbf_rollup_hot_agg(hot, hot_hits, hot_over, hot_rest, f, ARRAY[low, high], $4, $5) AS hot
+			FROM %1$s r JOIN unnest($1, $2, $3) w(id, low, high) ON r.ctid = w.id %4$s OFFSET 0) s, unnest((hot).items) WITH ORDINALITY u(item, n) ORDER BY groups, n$sql$,
+		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END, CASE WHEN each_group THEN 'GROUP BY r.groups' END) USING ids, lows, highs, k, counted;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
 
@@ -174,7 +142,7 @@ DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	asked text;
 BEGIN
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	EXECUTE format('SELECT %s._tbf_rollup_item_of($1, $2)', extension) INTO asked USING rollup, item;
 	EXECUTE format($sql$
 		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, %3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
@@ -191,8 +159,8 @@ COMMENT ON FUNCTION _tbf_rollup_counted(text, regclass, text, timestamptz, text,
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 BEGIN
-	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression
-	-- `weight` are looked up there. So every name here has its schema.
+	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression `weight` are looked up there.
+	-- So every name here has its schema.
 	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;
@@ -206,15 +174,15 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
 
--- The merged filter of all rows, each with its weight `high`; null if there are none. of_low: only of rows whose
--- weight `low` is not 0, which with from_time and to_time are those that lie between them as a whole.
+-- The merged filter of all rows, each with its weight `high`; null if there are none. of_low: only of rows whose weight `low` is not 0, which with
+-- from_time and to_time are those that lie between them as a whole.
 CREATE FUNCTION _tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	merged record;
 BEGIN
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	EXECUTE format('SELECT %2$s.tbf_merge_agg(r.f, w.high) AS f FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id WHERE w.low > 0 OR NOT $8', rollup, extension)
 		INTO merged USING path, rollup, asked_at, weight, from_time, to_time, only_groups, of_low;
 	RETURN merged.f;
@@ -245,10 +213,8 @@ CREATE FUNCTION _tbf_rollup_rising(path text, rollup regclass, k integer, at tim
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	first timestamptz;
-	times double precision;
-	written text;
-	place text;
+	first timestamptz; times double precision;
+	place text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup);
 BEGIN
 	IF (recent > '0' AND before > '0' AND recent < '10000 years' AND before < '10000 years' AND k >= 0 AND isfinite(at) AND at_least >= 0) IS NOT TRUE THEN
 		RAISE EXCEPTION 'risers of % against % at % are out of range', recent, before, at USING ERRCODE = 'invalid_parameter_value', HINT = 'The intervals are longer than 0, the time is finite, and the numbers are not negative.';
@@ -256,12 +222,11 @@ BEGIN
 	IF least(recent, before) < interval '1 minute' THEN
 		RAISE NOTICE 'the time "%" is shorter than a minute, the shortest bucket of a roll-up', least(recent, before) USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END IF;
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %1$s._tbf_rollup_item_text($1, ''item''), %1$s._tbf_rollup_table($1)', extension) INTO written, place USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	EXECUTE format('SELECT count(*) FROM %s._tbf_rollup_weights(NULL, $1, NULL, NULL, ''-infinity'', ''-infinity'', $2)', extension) USING rollup, only_groups;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
-	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in
-	-- the time `before`, only the part of that time from this hit on counts.
+	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in the time `before`, only the
+	-- part of that time from this hit on counts.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
 		WITH row AS MATERIALIZED (
@@ -269,9 +234,10 @@ BEGIN
 			FROM %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) n
 				FULL JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) b USING (id)
 		)
-		SELECT %4$s, bounds[4 * n - 3], bounds[4 * n - 2], bounds[4 * n - 1] / $8, bounds[4 * n] / $8, bounds[4 * n - 2] / (bounds[4 * n] / $8 + 1)
-		FROM (SELECT %2$s._tbf_rollup_hot_items_agg(%3$s) AS items, %2$s._tbf_rollup_hot_bounds_agg(%3$s) AS bounds FROM row w JOIN %1$s r ON r.ctid = w.id) s, unnest(items) WITH ORDINALITY u(item, n)
-		ORDER BY 6 DESC, bounds[4 * n - 2] DESC, %4$s LIMIT $9$sql$, place, extension, 'hot, hot_hits, hot_over, hot_rest, f, low, high, low_before, high_before, $7, true', written)
+		SELECT item, b[4 * n - 3], b[4 * n - 2], b[4 * n - 1] / $8, b[4 * n] / $8, b[4 * n - 2] / (b[4 * n] / $8 + 1)
+		FROM (SELECT %2$s._tbf_rollup_hot_agg(hot, hot_hits, hot_over, hot_rest, f, ARRAY[low, high, low_before, high_before], $7, true) AS hot FROM row w JOIN %1$s r ON r.ctid = w.id OFFSET 0) s,
+			LATERAL (SELECT (hot).bounds AS b) c, unnest((hot).items) WITH ORDINALITY u(item, n)
+		ORDER BY 6 DESC, b[4 * n - 2] DESC, item COLLATE "C" LIMIT $9$sql$, place, extension)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';

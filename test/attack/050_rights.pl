@@ -276,8 +276,6 @@ my %expected = (
 	'bf_summarize(regclass)' => ["CALL bf_summarize('app.words')", '42501', '42501', '42501', $keeper, '00000'],
 	# the types of columns, which everybody reads in the catalogue
 	'_tbf_rollup_item_of(regclass,text)' => ["SELECT _tbf_rollup_item_of('app.words', 'page')", ('00000') x 5],
-	'_tbf_rollup_item_text(regclass,text)' => ["SELECT _tbf_rollup_item_text('app.words', 'item')", ('00000') x 5],
-	'_tbf_rollup_table(regclass)' => ["SELECT _tbf_rollup_table('app.words')", ('00000') x 5],
 	'_tbf_rollup_unknown(regclass)' => ["SELECT _tbf_rollup_unknown('app.words')", ('00000') x 5],
 	'_tbf_rollup_types(regclass,name[])' => ["SELECT _tbf_rollup_types('app.words', '{v}')", ('00000') x 5],
 	'chunk_scan' => ["SELECT count(*) FROM chunk_scan(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
@@ -302,7 +300,7 @@ my @answers_who_reads = ('42501', '00000', '42501', '42501', '00000');
 my @answers_the_owner = ('42501', '42501', '42501', '42501', '00000');
 my %of_rollups = (
 	(map { $_->[0] => ["SELECT count(*) FROM $_->[1]", @answers_who_reads] }
-		['_tbf_rollup_definition(regclass)', "_tbf_rollup_definition($heat)"],
+		['_tbf_rollup_definition(regclass,boolean,boolean,boolean)', "_tbf_rollup_definition($heat)"],
 		['tbf_rollup_top(regclass,integer,timestampwithtimezone,text,jsonb,boolean)', "tbf_rollup_top($heat, 3, $at)"],
 		['tbf_rollup_top_by_group(regclass,integer,timestampwithtimezone,text,boolean)', "tbf_rollup_top_by_group($heat, 3, $at)"],
 		['tbf_rollup_top_between(regclass,timestampwithtimezone,timestampwithtimezone,integer,jsonb,boolean)', "tbf_rollup_top_between($heat, $span)"],
@@ -323,7 +321,6 @@ my %of_rollups = (
 		['_tbf_rollup_rising(text,regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)',
 			"_tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
 	(map { $_->[0] => [$_->[1], @answers_the_owner] }
-		['_tbf_rollup_own_definition(regclass,boolean)', "SELECT _tbf_rollup_own_definition($heat, false)"],
 		['_tbf_rollup_no_row_security(regclass)', "SELECT _tbf_rollup_no_row_security('app.hits')"],
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
 		['_tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',

@@ -139,6 +139,8 @@ rollup_item_find(RollupItems *items, Datum datum)
 /* Reads a list whose arrays may be compressed. */
 extern void rollup_list_read(RollupItems *items, Datum hot, Datum hot_hits, RollupList *list);
 
+extern Datum rollup_item_datum_text(RollupItems *items, const RollupItem *item);
+
 extern int	rollup_compare_texts(RollupItems *items, const RollupItem *left, const RollupItem *right);
 
 /* The item as text, and its length in bytes. The text may not be terminated, and may be inside the item. */

@@ -47,6 +47,15 @@ rollup_item_text(RollupItems *items, const RollupItem *item, size_t *length)
 	return text;
 }
 
+Datum
+rollup_item_datum_text(RollupItems *items, const RollupItem *item)
+{
+	size_t		length;
+	const char *text = rollup_item_text(items, item, &length);
+
+	return PointerGetDatum(cstring_to_text_with_len(text, length));
+}
+
 int
 rollup_compare_texts(RollupItems *items, const RollupItem *left, const RollupItem *right)
 {

@@ -1,15 +1,15 @@
 /*
- * rollup_top.c: the aggregates of questions about hot items: tbf_rollup_top() and its kin, and tbf_rollup_risers().
+ * rollup_top.c: the aggregate of questions about hot items: tbf_rollup_top() and its kin, and tbf_rollup_risers().
  *
- * They get the rows that a question concerns, each with two weights: a hit of the row is worth at least `low` and at
- * most `high`. One returns the items, in their order, and the other their bounds; PostgreSQL makes one state for both.
+ * It gets the rows that a question concerns, each with two weights: a hit of the row is worth at least `low` and at
+ * most `high`.
  *
  *  - tbf_rollup_top(): the first `wanted` items, by the lists of the rows. The bounds are two numbers an item, then
  *    the most that any other item has. Lists of the rows with the least weight are not read: all of them together
  *    could add less to an item than 1/2000 of the hits that the hottest item has in one row. With `counted`, up to ten
  *    times as many items are looked up in the filters, too.
- *  - tbf_rollup_risers() (low_before is not NULL): all items of the lists with at least `wanted` hits. Each has four
- *    bounds: of its hits now, and of those before. low_before and high_before are the weights of the row then.
+ *  - tbf_rollup_risers(), which has four weights: all items of the lists with at least `wanted` hits. Each has four
+ *    bounds: of its hits now, and of those before, for which the third and the fourth weight are.
  *
  * A filter is looked up for each item, but a question about thousands of small groups would look up each filter for
  * each of their items. So for risers, whose weights are 0 or 1, exact filters of one weight are merged first.
@@ -29,7 +29,7 @@ typedef struct TopRow
 	Datum		f;
 	double		over;
 	double		rest;
-	double		weights[4];		/* low, high, low_before, high_before */
+	double		weights[4];		/* low and high, now and before */
 	double		lead;			/* the least and the most that the first item of the list has; -1: the list is empty */
 	double		most;
 } TopRow;
@@ -44,7 +44,7 @@ typedef struct TopState
 	double		wanted;
 	bool		counted;
 	bool		risers;
-	Datum		result[2];		/* 0: not yet */
+	Datum		result[2];		/* items as texts, and bounds */
 } TopState;
 
 /* What has been found of an item. */
@@ -56,13 +56,7 @@ typedef struct Candidate
 
 /* ------------------------------------------------------------------------ rows */
 
-static double
-float_argument(FunctionCallInfo fcinfo, int argno)
-{
-	return PG_ARGISNULL(argno) ? 0 : PG_GETARG_FLOAT8(argno);
-}
-
-/* (internal, hot, hot_hits, hot_over, hot_rest, f, low, high, low_before, high_before, wanted, counted) */
+/* (internal, hot, hot_hits, hot_over, hot_rest, f, weights, wanted, counted) */
 SB_FUNCTION(tbf_rollup_agg_hot);
 Datum
 tbf_rollup_agg_hot(PG_FUNCTION_ARGS)
@@ -73,24 +67,30 @@ tbf_rollup_agg_hot(PG_FUNCTION_ARGS)
 	MemoryContext caller;
 	TopRow	   *row;
 	ArrayType  *hits;
+	ArrayType  *weights;
+	int			weight_count;
 
-	for (int i = 1; i <= 5; i++)
+	for (int i = 1; i <= 8; i++)
 		if (PG_ARGISNULL(i))
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-					 errmsg("a row of a roll-up has null"),
+					 errmsg("a row of a roll-up, or its weights, have null"),
 					 errhint("Only tbf_rollup_refresh() may write the table of a roll-up.")));
+	weights = PG_GETARG_ARRAYTYPE_P(6);
+	weight_count = ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights));
+	if (ARR_HASNULL(weights) || (state == NULL ? weight_count != 2 && weight_count != 4 : state->risers != (weight_count == 4)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a row of a roll-up has two weights, or four")));
 	if (state == NULL)
 	{
 		state = MemoryContextAllocZero(context, sizeof(TopState));
 		state->context = context;
 		rollup_items_begin(&state->items, context, hasher, get_base_element_type(get_fn_expr_argtype(fcinfo->flinfo, 1)),
 						   PG_GET_COLLATION());
-		state->wanted = float_argument(fcinfo, 10);
-		if (!(state->wanted >= 0))
-			state->wanted = 0;
-		state->counted = !PG_ARGISNULL(11) && PG_GETARG_BOOL(11);
-		state->risers = !PG_ARGISNULL(8);
+		state->wanted = PG_GETARG_FLOAT8(7) >= 0 ? PG_GETARG_FLOAT8(7) : 0;
+		state->counted = PG_GETARG_BOOL(8);
+		state->risers = weight_count == 4;
 	}
 	if (ARR_ELEMTYPE(PG_GETARG_ARRAYTYPE_P(1)) != state->items.type)
 		ereport(ERROR,
@@ -111,8 +111,8 @@ tbf_rollup_agg_hot(PG_FUNCTION_ARGS)
 	MemoryContextSwitchTo(caller);
 	row->over = PG_GETARG_FLOAT8(3);
 	row->rest = PG_GETARG_FLOAT8(4);
-	for (int i = 0; i < 4; i++)
-		row->weights[i] = float_argument(fcinfo, 6 + i);
+	memset(row->weights, 0, sizeof row->weights);
+	memcpy(row->weights, ARR_DATA_PTR(weights), weight_count * sizeof(double));
 	hits = PG_GETARG_ARRAYTYPE_P(2);
 	row->lead = row->most = -1;
 	if (ArrayGetNItems(ARR_NDIM(hits), ARR_DIMS(hits)) > 0 && !ARR_HASNULL(hits))
@@ -277,14 +277,13 @@ make_result(TopState *state, const Candidate *candidates, size_t count, int numb
 
 	for (size_t i = 0; i < count; i++)
 	{
-		items[i] = candidates[i].item->key.item;
+		items[i] = rollup_item_datum_text(&state->items, candidates[i].item);
 		for (int n = 0; n < numbers; n++)
 			bounds[i * numbers + n] = Float8GetDatum(candidates[i].bounds[n]);
 	}
 	if (numbers == 2)
 		bounds[count * numbers] = Float8GetDatum(more);
-	state->result[0] = PointerGetDatum(construct_array(items, count, state->items.type, state->items.entry->typlen,
-													   state->items.entry->typbyval, state->items.entry->typalign));
+	state->result[0] = PointerGetDatum(construct_array(items, count, TEXTOID, -1, false, TYPALIGN_INT));
 	state->result[1] = PointerGetDatum(construct_array(bounds, bounds_count, FLOAT8OID, sizeof(float8),
 													   FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 	MemoryContextSwitchTo(caller);
@@ -428,34 +427,19 @@ find_top(TopState *state)
 	make_result(state, candidates, answer, 2, others);
 }
 
-static Datum
-result_of(FunctionCallInfo fcinfo, int which)
+SB_FUNCTION(tbf_rollup_agg_hot_final);
+Datum
+tbf_rollup_agg_hot_final(PG_FUNCTION_ARGS)
 {
 	TopState   *state = PG_ARGISNULL(0) ? NULL : (TopState *) PG_GETARG_POINTER(0);
+	bool		nulls[2] = {0};
 
 	(void) aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
-	if (state->result[0] == (Datum) 0)
-	{
-		if (state->risers)
-			find_risers(state);
-		else
-			find_top(state);
-	}
-	return state->result[which];
-}
-
-SB_FUNCTION(tbf_rollup_agg_hot_items);
-Datum
-tbf_rollup_agg_hot_items(PG_FUNCTION_ARGS)
-{
-	return result_of(fcinfo, 0);
-}
-
-SB_FUNCTION(tbf_rollup_agg_hot_bounds);
-Datum
-tbf_rollup_agg_hot_bounds(PG_FUNCTION_ARGS)
-{
-	return result_of(fcinfo, 1);
+	if (state->risers)
+		find_risers(state);
+	else
+		find_top(state);
+	return row_result(fcinfo, state->result, nulls, 2);
 }
