@@ -35,26 +35,12 @@ CREATE TABLE tbf_rollup_definitions (
 	last_error_at timestamptz
 ) WITH (fillfactor = 20);
 COMMENT ON TABLE tbf_rollup_definitions IS 'what all roll-ups are made of, and how far they are: the table beneath the views tbf_rollup and tbf_rollups';
-COMMENT ON COLUMN tbf_rollup_definitions.rollup IS 'the table with the rows of the roll-up';
-COMMENT ON COLUMN tbf_rollup_definitions.source IS 'the table whose rows are counted; -: it was dropped';
-COMMENT ON COLUMN tbf_rollup_definitions.item IS 'the expression that is counted';
-COMMENT ON COLUMN tbf_rollup_definitions.time_column IS 'the column with the time of a hit';
-COMMENT ON COLUMN tbf_rollup_definitions.condition IS 'only rows for which this is true are counted; null: all';
-COMMENT ON COLUMN tbf_rollup_definitions.weight IS 'how many hits a row counts as; null: 1';
-COMMENT ON COLUMN tbf_rollup_definitions.group_columns IS 'there are rows for each combination of the values of these columns';
 COMMENT ON COLUMN tbf_rollup_definitions.column_types IS 'the types of the time column and of these columns, as the rows were counted; numeric(1000,2): of any precision, with two digits after the point';
-COMMENT ON COLUMN tbf_rollup_definitions.tiers IS 'lengths of buckets, the shortest first';
-COMMENT ON COLUMN tbf_rollup_definitions.keep IS 'how long buckets stay in each tier before they are folded into the next one; null, for the last one: for ever';
-COMMENT ON COLUMN tbf_rollup_definitions.lateness IS 'hits that are committed at most so long after their time are counted by the next refresh';
-COMMENT ON COLUMN tbf_rollup_definitions.top IS 'entries of the list of hot items of a row';
-COMMENT ON COLUMN tbf_rollup_definitions.zone IS 'the time zone in which days, and longer buckets, begin';
-COMMENT ON COLUMN tbf_rollup_definitions.half_life IS 'of the decay, where a question names none; null: all hits count alike';
 COMMENT ON COLUMN tbf_rollup_definitions.folded IS 'for each tier: what is before this time is in a later tier, or has been deleted from the last one';
 COMMENT ON COLUMN tbf_rollup_definitions.counted_to IS 'time of the newest hit at the beginning of the last refresh';
 COMMENT ON COLUMN tbf_rollup_definitions.open_from IS 'no row that is not closed starts earlier';
 COMMENT ON COLUMN tbf_rollup_definitions.filled IS 'the roll-up has rows; if it has none all the same, they were deleted, and the next refresh counts them anew';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
-COMMENT ON COLUMN tbf_rollup_definitions.last_error_at IS 'when it failed first with this error';
 
 -- DROP TABLE of a roll-up leaves its definition here. pg_dump leaves such definitions out.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
@@ -351,9 +337,7 @@ BEGIN
 		CONTINUE WHEN type.column2 IS NULL;
 		BEGIN
 			EXECUTE format(type.column3, type.column2, source, time_column);
-		EXCEPTION WHEN syntax_error OR undefined_column OR ambiguous_column OR undefined_table OR undefined_function OR ambiguous_function OR datatype_mismatch
-				OR grouping_error OR windowing_error OR invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow
-				OR numeric_value_out_of_range OR undefined_object OR cannot_coerce OR feature_not_supported THEN
+		EXCEPTION WHEN OTHERS THEN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, hint = PG_EXCEPTION_HINT;
 			RAISE EXCEPTION '%', CASE WHEN failed IN ('42803', '42P20') THEN format('the %s of a roll-up cannot have aggregates or window functions', type.column1) ELSE SQLERRM END USING ERRCODE = failed, DETAIL = format('The %s was given as %L.', type.column1, type.column2), HINT = coalesce(nullif(hint, ''), type.column4);
 		END;

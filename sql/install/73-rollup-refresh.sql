@@ -176,59 +176,54 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
--- Replaces rows of from_tier that start from lo to before hi by one row for each group, whose bucket is from lo to hi. to_tier: the tier of the new
--- rows, which is the next one or the same. If it is the same, only groups with a row that is not closed are replaced. pieces: if true, only the rows
--- that _tbf_rollup_pieces() returns of the open bucket that starts at lo are replaced. The new rows have exactly the hits of the old ones. REQUIRES:
--- the lock of _tbf_rollup_step().
-CREATE FUNCTION _tbf_rollup_fold(rollup regclass, from_tier integer, lo timestamptz, hi timestamptz, to_tier integer, pieces boolean DEFAULT false) RETURNS void
+-- Replaces the rows for which `which` is true, an SQL condition, by one row for each bucket and group, which has exactly their hits. Their bucket is
+-- the same, or becomes that of a tier from lo to hi. Returns how many rows were made. REQUIRES: the lock of _tbf_rollup_step().
+CREATE FUNCTION _tbf_rollup_fold(rollup regclass, which text, closed boolean, tier integer DEFAULT NULL, lo timestamptz DEFAULT NULL, hi timestamptz DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
+	made bigint;
 BEGIN
 	EXECUTE format($sql$
 		WITH gone AS (
-			-- Where clocks are put back by half an hour, the next bucket starts before this one ends, so starts = lo is asked.
-			DELETE FROM %1$s r WHERE tier = $1 AND starts >= $2 AND starts < $3
-				AND CASE WHEN $5 THEN starts = $2 AND ctid IN (SELECT id FROM %2$s._tbf_rollup_pieces($6, $2))
-					ELSE $1 <> $4 OR starts = $2 AND groups IN (SELECT o.groups FROM %1$s o WHERE o.tier = $1 AND o.starts = $2 AND NOT o.closed) END
-			RETURNING groups, r
+			DELETE FROM %1$s r WHERE %3$s RETURNING groups, r, coalesce($2, tier) AS tier, coalesce($3, starts) AS starts, coalesce($4, ends) AS ends
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 		SELECT (m).tier, (m).starts, (m).ends, (m).closed, groups, (m).oldest, (m).newest, (m).hits, (m).f, (m).hot, (m).hot_hits, (m).hot_over, (m).hot_rest
-		FROM (SELECT groups, %2$s._tbf_rollup_merged_agg(r, NULL, ((r).hot)[1], NULL, NULL, 1, b.bucket, NULL, d.top) AS m
-			FROM gone, %2$s._tbf_rollup_definition($6, true, true) d, (SELECT ARRAY[jsonb_populate_record(NULL::%1$s, jsonb_build_object('tier', $4, 'starts', $2, 'ends', $3, 'closed', NOT $5))] AS bucket) b
-			GROUP BY groups OFFSET 0) m$sql$, (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup), extension) USING from_tier, lo, hi, to_tier, pieces, rollup;
+		FROM (SELECT groups, %2$s._tbf_rollup_merged_agg(r, NULL, ((r).hot)[1], NULL, NULL, 1,
+				ARRAY[jsonb_populate_record(NULL::%1$s, jsonb_build_object('tier', tier, 'starts', starts, 'ends', ends, 'closed', $5))], NULL, top) AS m
+			FROM gone, (SELECT top FROM %2$s._tbf_rollup_definition($1, true, true)) d GROUP BY tier, starts, ends, groups OFFSET 0) m$sql$,
+		(SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup), extension, which) USING rollup, tier, lo, hi, closed;
+	GET DIAGNOSTICS made = ROW_COUNT;
+	RETURN made;
 END $$;
-COMMENT ON FUNCTION _tbf_rollup_fold(regclass, integer, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh(): folds rows into one of the next tier, or several of a bucket into one';
+COMMENT ON FUNCTION _tbf_rollup_fold(regclass, text, boolean, integer, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): replaces rows by fewer ones';
 
--- The first hit of the source from lo to hi, or the last one; null: there is none. Where the source has partitions by its time, they are asked one
--- after the other, so that not all are locked.
+-- The first hit of the source from lo to hi, or the last one; null: there is none. A source with partitions by its time is asked for the time of one
+-- partition after the other, without the empty ones, so that not all are planned and locked. (A default partition may have any time.)
 CREATE FUNCTION _tbf_rollup_hit(rollup regclass, lo timestamptz, hi timestamptz, newest boolean) RETURNS timestamptz LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record; type oid; edges timestamptz[] := '{}'; hit timestamptz;
+	def record; ask text; span record; hit timestamptz;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
-	SELECT atttypid INTO type FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
+	SELECT replace(format('SELECT %s(%I)@ FROM %s WHERE %2$I >= $1@ AND %2$I <= $2@', CASE WHEN newest THEN 'max' ELSE 'min' END, def.time_column, def.source), '@', CASE atttypid WHEN 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END)
+		INTO ask FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
 	IF NOT FOUND THEN
 		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
 			HINT = 'If the column has another name or type now, change time_column in the row of the roll-up in tbf_rollup, or make the roll-up anew.';
 	END IF;
 	-- Earlier hits are not counted: see _tbf_rollup_before().
 	lo := greatest(lo, '4712-01-01 00:00 UTC BC');
-	IF (CASE WHEN lo < hi THEN hi > lo + interval '32 days' END) THEN
-		SELECT coalesce(array_agg(DISTINCT edge ORDER BY edge), '{}') INTO edges FROM (
-			SELECT substring(pg_get_expr(c.relpartbound, c.oid) FROM 'FROM \(''([^'']+)''')::timestamptz AS edge
-			FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] JOIN pg_inherits i ON i.inhparent = p.partrelid JOIN pg_class c ON c.oid = i.inhrelid
-			WHERE p.partrelid = def.source AND p.partstrat = 'r' AND a.attname = def.time_column
-			UNION ALL SELECT lo + interval '1 day') s WHERE edge > lo AND edge < hi;
-	END IF;
-	edges := lo || edges || hi;
-	FOR i IN 2 .. cardinality(edges) LOOP
-		EXECUTE format(CASE WHEN type = 'timestamp'::regtype THEN 'SELECT %s(%I) AT TIME ZONE ''UTC'' FROM %s WHERE %2$I >= %4$L::timestamptz AT TIME ZONE ''UTC'' AND %2$I <= %5$L::timestamptz AT TIME ZONE ''UTC'''
-			ELSE 'SELECT %s(%I) FROM %s WHERE %2$I >= %4$L AND %2$I <= %5$L' END, CASE WHEN newest THEN 'max' ELSE 'min' END, def.time_column, def.source,
-			edges[CASE WHEN newest THEN cardinality(edges) + 1 - i ELSE i - 1 END], edges[CASE WHEN newest THEN cardinality(edges) + 2 - i ELSE i END]) INTO hit;
+	FOR span IN WITH part AS (
+			SELECT c.oid, c.relkind, substring(bound FROM 'FROM \(''([^'']+)''')::timestamptz AS starts, substring(bound FROM 'TO \(''([^'']+)''')::timestamptz AS ends
+			FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] JOIN pg_inherits i ON i.inhparent = p.partrelid JOIN pg_class c ON c.oid = i.inhrelid, pg_get_expr(c.relpartbound, c.oid) bound
+			WHERE p.partrelid = def.source AND p.partstrat = 'r' AND a.attname = def.time_column AND (CASE WHEN lo < hi THEN hi > lo + interval '32 days' END))
+		SELECT greatest(starts, lo) AS starts, least(ends, hi) AS ends, CASE WHEN newest THEN -extract(epoch FROM least(ends, hi)) ELSE extract(epoch FROM greatest(starts, lo)) END AS place FROM part WHERE relkind <> 'r' OR pg_relation_size(oid) > 0
+		UNION ALL SELECT lo, hi, 0 WHERE NOT EXISTS (SELECT FROM part)
+		ORDER BY place LOOP
+		EXECUTE ask INTO hit USING span.starts, span.ends;
 		EXIT WHEN hit IS NOT NULL;
 	END LOOP;
 	RETURN hit;
@@ -244,7 +239,7 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	place := greatest(place, def.folded[cardinality(def.folded)]);
-	EXECUTE format('SELECT least(%s._tbf_rollup_hit($1, $2, $3, false), (SELECT min(starts) FROM %s WHERE $4 AND starts >= $2 AND starts <= $3))', extension, rollup) INTO first USING rollup, place, until, stored;
+	EXECUTE format('SELECT least(coalesce(%1$s._tbf_rollup_hit($1, $2, least($2 + interval ''32 days'', $3), false), %1$s._tbf_rollup_hit($1, $2, $3, false)), (SELECT min(starts) FROM %2$s WHERE $4 AND starts >= $2 AND starts <= $3))', extension, rollup) INTO first USING rollup, place, until, stored;
 	IF first IS NULL OR first >= until THEN
 		RETURN;
 	END IF;
@@ -264,15 +259,17 @@ COMMENT ON FUNCTION _tbf_rollup_range(regclass, timestamptz, timestamptz, intege
 -- step before. goal: the time up to which this refresh counts; null in the first step. place: the time up to which it has counted; infinity if only
 -- closing, gathering and folding are left. pace: how long a step is.
 CREATE FUNCTION _tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, INOUT pace integer, OUT done boolean)
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET row_security = off AS $$
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET row_security = off AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record; ordinary CONSTANT boolean := from_time IS NULL AND to_time IS NULL;
 	bucket_start CONSTANT text := format('SELECT %s._tbf_rollup_bucket_start($1, $2, $3)', extension);
 	bucket_end CONSTANT text := format('SELECT %s._tbf_rollup_bucket_end($1, $2, $3)', extension);
-	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension); first timestamptz; target timestamptz; lo timestamptz;
+	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension);
+	fold CONSTANT text := format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $5, $6)', extension);
+	self CONSTANT text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); first timestamptz; target timestamptz; lo timestamptz;
 	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted double precision;
-	many_pieces CONSTANT integer := 60; few_pieces CONSTANT integer := 4; gathered boolean := false; number bigint;
+	many_pieces CONSTANT integer := 60; few_pieces integer; gathered boolean := false; number bigint;
 BEGIN
 	done := false;
 	pace := coalesce(pace, 1);
@@ -352,12 +349,11 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- closing: makes one closed row (for each group) of the rows of a bucket. It does not read the source, so hits that the source no longer has stay
-	-- counted.
-	EXECUTE format('SELECT starts FROM %s WHERE starts >= $1 AND NOT closed ORDER BY starts LIMIT 1', rollup) INTO first USING def.open_from;
-	EXECUTE format('SELECT tier, starts, ends FROM %s WHERE starts >= $2 AND NOT closed AND ends <= $1 ORDER BY starts, ends LIMIT 1', rollup) INTO tier, lo, hi USING closing, first;
-	IF lo IS NOT NULL THEN
-		EXECUTE format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $2)', extension) USING rollup, tier, lo, hi;
+	-- Closing: makes one closed row for each bucket that is over and each group. It does not read the source, so hits that the source no longer has
+	-- stay counted.
+	EXECUTE format('SELECT min(starts) FROM %s WHERE starts >= $1 AND NOT closed', self) INTO first USING def.open_from;
+	EXECUTE fold INTO number USING rollup, format('starts >= %1$L AND (tier, starts, groups) IN (SELECT tier, starts, groups FROM %2$s WHERE starts >= %1$L AND NOT closed AND ends <= %3$L)', first, self, closing), true, NULL::integer, NULL::timestamptz, NULL::timestamptz;
+	IF number > 0 THEN
 		EXECUTE format('UPDATE %s.tbf_rollup r SET open_from = $2 WHERE r.rollup = $1 AND open_from < $2', extension) USING rollup, first;
 		RETURN;
 	END IF;
@@ -376,20 +372,14 @@ BEGIN
 		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
 			INTO gathered USING closing - interval '2 days', CASE WHEN hi - goal > (hi - lo) / 10 THEN many_pieces ELSE 2 * many_pieces END;
-		IF gathered THEN
-			gathered := false;
-			FOR tier, lo, hi IN EXECUTE format('SELECT tier, starts, ends FROM %s._tbf_rollup_pieces($1, $2) GROUP BY tier, starts, ends', extension)
-					USING rollup, closing - interval '2 days' LOOP
-				-- If the pieces have more items than one exact filter can hold, they become several rows.
-				LOOP
-					EXECUTE format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $2, pieces => true)', extension) USING rollup, tier, lo, hi;
-					gathered := true;
-					EXECUTE format('SELECT coalesce(max(number), 0) FROM %s._tbf_rollup_pieces($1, $2) p WHERE p.tier = $3 AND p.starts = $2', extension) INTO number USING rollup, lo, tier;
-					EXIT WHEN number < few_pieces;
-				END LOOP;
-			END LOOP;
-		END IF;
-		IF gathered THEN
+		-- If the pieces have more items than one exact filter can hold, they become several rows.
+		few_pieces := 2;
+		WHILE gathered LOOP
+			EXECUTE fold INTO number USING rollup, format('ctid IN (SELECT id FROM %s._tbf_rollup_pieces(%s::oid, %L) WHERE number >= %s)', extension, rollup::oid, closing - interval '2 days', few_pieces), false, NULL::integer, NULL::timestamptz, NULL::timestamptz;
+			EXIT WHEN number = 0;
+			few_pieces := 4;
+		END LOOP;
+		IF few_pieces = 4 THEN
 			RETURN;
 		END IF;
 	END IF;
@@ -411,7 +401,7 @@ BEGIN
 				IF lo IS NOT NULL THEN
 					EXECUTE bucket_start INTO lo USING lo, def.tiers[i + 1], def.zone;
 					EXECUTE bucket_end INTO target USING lo, def.tiers[i + 1], def.zone;
-					EXECUTE format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $5)', extension) USING rollup, i, lo, target, i + 1;
+					EXECUTE fold INTO number USING rollup, format('tier = %s AND starts >= %L AND starts < %L', i, lo, target), true, i + 1, lo, target;
 				END IF;
 			END IF;
 			def.folded[i] := target;

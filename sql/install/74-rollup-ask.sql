@@ -52,9 +52,7 @@ BEGIN
 	PERFORM pg_catalog.set_config('search_path', path, true);
 	BEGIN
 		EXECUTE asked INTO weights USING ages, widths;
-	EXCEPTION WHEN syntax_error OR undefined_column OR ambiguous_column OR undefined_table OR undefined_function OR ambiguous_function OR datatype_mismatch
-			OR grouping_error OR windowing_error OR invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow
-			OR numeric_value_out_of_range OR undefined_object OR cannot_coerce OR feature_not_supported THEN
+	EXCEPTION WHEN OTHERS THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = format('The weight was given as %L.', decay),
 			HINT = 'It is an expression of age (an interval), such as decay_exponential(age, ''1 day'').';
 	END;

@@ -329,7 +329,7 @@ my %of_rollups = (
 		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
 		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
 		['_tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
-		['_tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
+		['_tbf_rollup_fold(regclass,text,boolean,integer,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_fold($heat, 'false', true)"],
 		['_tbf_rollup_hit(regclass,timestampwithtimezone,timestampwithtimezone,boolean)', "SELECT _tbf_rollup_hit($heat, $span, true)"],
 		['_tbf_rollup_range(regclass,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_range($heat, $span, 1, true)"],
 		['_tbf_rollup_query(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_query($heat, '-infinity', '-infinity', '-infinity')"],
