@@ -1,17 +1,18 @@
--- 72-rollup.sql: the table of definitions, the functions that make and drop a roll-up (docs/rollups.md), and what the other functions of roll-ups
--- share: checks, and the starts and ends of buckets. A roll-up is a table that tbf_rollup_refresh() fills from a log: each row has the hits of a
--- bucket, such as an hour or a day, in a filter of type tbf, and a list of the hottest items. A group is one combination of values of the grouping
--- columns; it has rows of its own. A bucket is closed when it is over and the lateness (a time for late hits) has passed; until then it is open. A
--- tier has all buckets of one length; when they are old they are folded, that is, merged into longer buckets of the next tier.
+-- 72-rollup.sql: the table of definitions, the functions that make and drop a roll-up (docs/rollups.md), and what the others share.
 --
--- Each function runs with the rights of its caller. Names in a body that is a string, as in PL/pgSQL, are looked up when the function runs. So such a
--- function sets search_path to pg_catalog, and writes the schema of this extension before the names of its objects. (Those that cannot set it say
--- why.) Most functions in SQL have a parsed body (BEGIN ATOMIC): its names were looked up when the function was created, so the function can run with
--- its caller's search_path.
+-- A roll-up is a table that tbf_rollup_refresh() fills from a log: each row has the hits of a bucket, such as an hour, in a filter, and a list of the
+-- hottest items. A group is one combination of values of the grouping columns. A bucket is closed when it is over and the lateness has passed. A tier
+-- has all buckets of one length; old ones are folded, that is, merged into longer buckets of the next tier.
+--
+--   source -> hits by bucket and group (_query) -> C aggregate: what is new (rollup_count.c) -> one row for each bucket and group (_step)
+--          -> rows of a bucket, or of an older tier, become one (_fold, rollup_merge.c); _work says which of these comes next
+--   question -> weights of the rows (_weights) -> C aggregate: items and bounds (rollup_top.c)
+--
+-- Functions run with the rights of their caller. In PL/pgSQL they set search_path, and write the schema of this extension before its names; those that
+-- cannot set it say why. Functions in SQL have parsed bodies (BEGIN ATOMIC).
 
--- PUBLIC has no rights on this table. A role with the right to UPDATE or DELETE could stop all roll-ups with LOCK TABLE, or those of others with
--- SELECT FOR UPDATE. And a role that may SELECT could read last_error, which may hold values of rows. So the owners of roll-ups write their
--- definitions through the view tbf_rollup, and all others read them through the view tbf_rollups.
+-- PUBLIC has no rights on this table: a role with UPDATE or DELETE could stop all roll-ups by LOCK TABLE, and one with SELECT read last_error, which may
+-- hold values of rows. Owners write their definitions through the view tbf_rollup, and all others read them through tbf_rollups.
 CREATE TABLE tbf_rollup_definitions (
 	rollup regclass PRIMARY KEY,
 	source regclass NOT NULL,
@@ -50,9 +51,7 @@ DO $$ BEGIN
 	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
 END $$;
 
--- In a mode that stops all readers and writers, LOCK TABLE needs a right such as UPDATE or DELETE on the whole relation. So PUBLIC has the right to
--- UPDATE only column by column, and no right to DELETE: the view _tbf_rollup_dropped deletes instead. (A version that adds a column to the table has
--- to make this view and its rights anew in its upgrade.)
+-- LOCK TABLE needs UPDATE or DELETE on the whole relation. So PUBLIC has UPDATE only column by column, and _tbf_rollup_dropped deletes instead of DELETE.
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
 	WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = d.rollup AND pg_catalog.pg_has_role(c.relowner, 'USAGE'));
 DO $$ BEGIN
@@ -61,9 +60,8 @@ DO $$ BEGIN
 END $$;
 COMMENT ON VIEW tbf_rollup IS 'what one''s own roll-ups are made of, and how far they are; UPDATE changes a definition. The view tbf_rollups shows all that one may read, with advice';
 
--- INSERT of a roll-up into this view deletes its definition, and the definitions of roll-ups that DROP TABLE has dropped. Of the dropped ones it
--- skips those that another transaction is deleting, so it does not wait for that transaction. The rule deletes with the rights of its owner; the
--- trigger _tbf_rollup_guard() checks those of the current user.
+-- INSERT of a roll-up deletes its definition, and those of roll-ups that DROP TABLE has dropped, but for ones that another transaction is deleting. The
+-- rule deletes with the rights of its owner; _tbf_rollup_guard() checks those of the current user.
 CREATE VIEW _tbf_rollup_dropped AS SELECT NULL::pg_catalog.regclass AS rollup WHERE false;
 CREATE RULE forget AS ON INSERT TO _tbf_rollup_dropped DO INSTEAD
 	DELETE FROM tbf_rollup_definitions d WHERE d.rollup = NEW.rollup
@@ -115,8 +113,7 @@ BEGIN
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
-	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh calls this function. To save time, it does not read
-	-- the list of abbreviations for UTC, the default.)
+	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh comes here, so the list is not read for UTC.)
 	IF zone <> 'UTC' AND EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
 		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
 			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
@@ -128,9 +125,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
--- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles that have these rights may write the
--- definition. tiers, group_columns and zone cannot be changed: they say in which bucket and group a hit was counted, and with other values a refresh
--- would look for the hit in another one.
+-- A refresh runs the expressions of a definition with the rights of the roll-up's owner, so only roles with these rights write it. By tiers,
+-- group_columns and zone a refresh finds what is counted, so they stay.
 CREATE FUNCTION _tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -152,8 +148,7 @@ BEGIN
 		RAISE EXCEPTION 'tiers, grouping columns and zone of roll-up % cannot be changed', OLD.rollup USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Its rows were made by them.', HINT = 'Make another roll-up.';
 	END IF;
-	-- A source that was dropped has no name any more, so a dump would hold its OID, and where the dump is restored another table may have this OID.
-	-- So it becomes 0, which is written as "-".
+	-- A source that was dropped becomes 0, written as "-": a dump would hold its OID, which another table may have where the dump is restored.
 	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
 		NEW.source := 0;
 	END IF;
@@ -211,18 +206,16 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_definition(regclass, boolean, boolean, boolean) IS 'implementation of the functions of roll-ups: the definition, or an error';
 
--- Returns `at` - span, or -infinity if that is before 4712 BC: roll-ups count no hits from before 4712 BC. (From the time of a hit they calculate the
--- start of its bucket, a time 24 hours before this start, and local times in any zone. None of these may be before November 4714 BC, where
--- PostgreSQL's timestamps begin.) Days and months of the span are those of UTC, whatever zone the session has.
+-- at - span, or -infinity if that is before 4712 BC: no earlier hits are counted. (The starts of their buckets, and times around these, would be outside
+-- of PostgreSQL's range.) Days and months are those of UTC.
 CREATE FUNCTION _tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_before(timestamptz, interval) IS 'implementation of the functions of roll-ups: the time so long before another one; -infinity: before all hits';
 
--- Raises an error if row-level security applies to the source or, if this is a view, to a table that the view reads. With row_security off,
--- PostgreSQL refuses a query on such a table instead of hiding rows. If PostgreSQL refuses the query with row_security on, too, the reason is another
--- one, and that error is raised as it is. The functions that read the source have row_security off as well.
+-- Raises an error if row-level security applies to the source, or to a table that it reads as a view. With row_security off, as the functions that read
+-- the source have it, PostgreSQL refuses the query instead of hiding rows. If it is refused with row_security on, too, that error is raised.
 CREATE FUNCTION _tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
 	reason text;
@@ -238,9 +231,8 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The types of columns; null for a column that does not exist. The length of varchar and varbit and the precision of numeric only limit the values,
--- so a change of them does not matter: the length is left out, and a precision, if there is one, is written as 1000. The scale of numeric stays,
--- because values are rounded to it.
+-- The types of columns; null for one that does not exist. The length of varchar and varbit is left out, and a precision is written as 1000, since they
+-- only limit the values.
 CREATE FUNCTION _tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
@@ -249,11 +241,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION _tbf_rollup_types(regclass, name[]) IS 'implementation of the functions of roll-ups: the types of columns';
 
--- The start of the bucket to which the time `at` belongs. Days, and longer buckets, begin at midnight in the zone. If clocks are put back over
--- midnight, they show midnight twice: date_trunc() takes the second one, so that it can return a time that is later than its argument. The day begins
--- at the first one: `earlier` is before `midnight` by as much as clocks were put back in the 24 hours before it. If clocks showed midnight or later
--- at that time, it is the first midnight; otherwise there is only one. After it the clock may show the day before again; these times belong to the
--- bucket that has begun. If clocks are put forward over midnight, the day begins with its first moment.
+-- The start of the bucket that has the time `at`. Days, and longer buckets, begin at midnight in the zone, or with the first moment after it. If clocks
+-- are put back over midnight, they show it twice, and the day begins at the first one. (date_trunc() takes the second, which may be later than `at`.)
+-- `earlier` is before `midnight` by as much as clocks were put back in the 24 hours before: it is the first midnight if clocks showed it then.
 CREATE FUNCTION _tbf_rollup_bucket_start(at timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit IN ('minute', 'hour') OR NOT pg_catalog.isfinite(at) THEN pg_catalog.date_trunc(unit, at, zone) ELSE (
@@ -391,14 +381,10 @@ BEGIN
 			RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'duplicate_table', HINT = 'Give the roll-up another name, or drop the old one with tbf_rollup_drop().';
 		END;
 		made := place::regclass;
-		-- Storage main keeps the lists (hot, hot_hits) in the table itself. If a row does not fit into a page, its filter goes to TOAST, and a query
-		-- that needs only the lists does not read it. A row with some hundred items, which is what a refresh usually adds, stays in line as a whole.
-		-- With TOAST a refresh would change two more pages for it, one of the TOAST table and one of its index.
+		-- The lists stay in the table, and filters that do not fit into a page go to TOAST, where questions for lists do not read them.
 		EXECUTE format('ALTER TABLE %s ALTER hot SET STORAGE main, ALTER hot_hits SET STORAGE main', made);
 		EXECUTE format('CREATE INDEX ON %s (starts)', made);
-		-- A bucket and its groups may have several rows, so the table has no key. Without a key and without REPLICA IDENTITY FULL, PostgreSQL would
-		-- refuse to change the rows of a roll-up that is published (for example FOR ALL TABLES). REPLICA IDENTITY FULL makes the WAL longer only if
-		-- wal_level is logical.
+		-- The table has no key, and so needs this to be published. It makes the WAL longer only if wal_level is logical.
 		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
 		EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
@@ -415,8 +401,7 @@ BEGIN
 			COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
 			COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
 	END IF;
-	-- Deletes the definitions of roll-ups whose table was dropped with DROP TABLE. The new table may have got the OID of such a table: a definition
-	-- under this OID is deleted, too.
+	-- The table may have got the OID of a roll-up that DROP TABLE has dropped.
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, $14, $15, ''-infinity'', $15 IS NOT NULL)', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life, folded, counted_to;
@@ -441,8 +426,7 @@ DECLARE
 	names text[]; job bigint;
 BEGIN
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1, true)', extension) USING rollup;
-	-- Waits until no step of a refresh holds this lock. A step locks rows of the table first and its definition later, and this function in the
-	-- reverse order, so without the lock there could be a deadlock.
+	-- A step locks rows of the table first and its definition later, and this function the other way round: without the lock there could be a deadlock.
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING rollup;
 	SELECT ARRAY[quote_ident(relname), quote_ident(nspname) || '.' || quote_ident(relname)] INTO names FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = rollup;

@@ -1,13 +1,10 @@
--- 73-rollup-refresh.sql: tbf_rollup_refresh(), which counts new hits and folds old buckets, and tbf_rollup_compare() (docs/rollups.md).
---
--- A step compares the hits that the source has of each item, bucket by bucket, with the hits that the roll-up has, and adds the difference. Hits that
--- are later than all that the roll-up has of the step's buckets are new, even if the source has lost rows meanwhile. So a step may be repeated: it
--- counts no hit twice, and lowers no count. (72-rollup.sql explains the words tier, bucket, group, closed and folded.)
+-- 73-rollup-refresh.sql: tbf_rollup_refresh(), which counts new hits and folds old buckets, and tbf_rollup_compare() (docs/rollups.md). 72-rollup.sql
+-- explains the words. A step compares the hits that the source has of each item with those that the roll-up has, bucket by bucket, and adds the
+-- difference. Hits that are later than all that the roll-up has are new. So a step may be repeated: it counts no hit twice, and lowers no count.
 
--- Two aggregates over the hits and the rows of a bucket and group, and one over its rows alone (src/pg/tbf/rollup_count.c and rollup_merge.c have
--- more). They have the same arguments, so PostgreSQL keeps one state for them. stored and id: a row of the roll-up; item, at and weight: a hit of the
--- source. bucket: a number in the array of buckets, which are rows with tier, starts, ends, and closed if the bucket is to be closed. latest: the
--- newest hit that the roll-up has of all these buckets.
+-- Two aggregates over the hits and the rows of a bucket and group (src/pg/tbf/rollup_count.c). PostgreSQL keeps one state for both. stored and id: a
+-- row of the roll-up; item, at and weight: a hit of the source. bucket: a number in the array of buckets, which are rows with tier, starts, ends, and
+-- closed if the bucket is to be closed. latest: the newest hit that the roll-up has of all these buckets; null: rows are made one, without hits.
 CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits double precision, hot_over double precision, hot_rest double precision,
 	missing double precision, left_source double precision);
 COMMENT ON TYPE _tbf_rollup_change IS 'implementation of tbf_rollup_refresh(): rows that are replaced, and rows whose bounds become wider';
@@ -26,12 +23,6 @@ COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", tim
 CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
 	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
-CREATE FUNCTION _tbf_rollup_agg_merged(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_merged' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_merged(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_merged_agg';
-CREATE AGGREGATE _tbf_rollup_merged_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
-	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_merged, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_merged_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that all rows together become';
 
 -- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and group the row `made`
 -- and the `change`. Buckets that end at `closing` or earlier are to be closed. Hits from the future are left out.
@@ -118,12 +109,9 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_query(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_compare(): a query of what is to be changed';
 
--- Counts the hits of the buckets from lo to before hi. Returns how many hits the new rows have. The function takes a lock, so that only one session
--- at a time changes the roll-up. REQUIRES: the isolation level is READ COMMITTED, so that the statements after the lock see what the previous holder
--- of the lock has written.
---
--- The planner cannot know how few buckets and groups there are, and would sort all hits. (But the query of a view may need a sort of its own, such as
--- ORDER BY ... LIMIT for each row.)
+-- Counts the hits of the buckets from lo to before hi, and returns how many hits the new rows have. One session at a time has its lock. REQUIRES: READ
+-- COMMITTED, so that the statements after the lock see what the previous holder has written. The planner cannot know how few buckets and groups there
+-- are, and would sort all hits. (But the query of a view may need a sort of its own.)
 CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C'
@@ -148,8 +136,7 @@ BEGIN
 			INSERT INTO %2$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT (made).tier, (made).starts, (made).ends, (made).closed, groups, (made).oldest, (made).newest, (made).hits, (made).f, (made).hot, (made).hot_hits, (made).hot_over, (made).hot_rest
 			FROM counted WHERE (made).tier IS NOT NULL
-			-- The largest row is inserted first. As a rule it begins a new page, and PostgreSQL then inserts the small rows of late hits there too,
-			-- not into older pages that have room. An older page that is changed goes into the WAL as a whole at its first change after a checkpoint.
+			-- The largest row begins a new page, as a rule, and small rows of late hits follow there: older pages stay unchanged, and out of the WAL.
 			ORDER BY (made).hits DESC
 		)
 		SELECT sum((made).hits) FROM counted$sql$, query, (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup)) INTO counted;
@@ -157,10 +144,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_step(regclass, timestamptz, timestamptz, timestamptz) IS 'implementation of tbf_rollup_refresh(): counts what is new in some buckets';
 
--- Returns rows of open buckets that start at lo or later. The returned rows of a bucket and group are to become one row. They have exact filters, and
--- each has at most an eighth of the hits of its bucket and group. The rows with the fewest items come first, as many of them as one exact filter can
--- hold (65,536 items). With more items the new filter would have counters, which may count too high, so that late hits would seem to be counted
--- already. A row that would be alone is not returned. number: how many rows of this bucket and group are returned.
+-- Rows of open buckets that start at lo or later, which are to become one row for each bucket and group: each has at most an eighth of its hits, and
+-- together they have no more items than one exact filter can hold (a filter with counters may take late hits for counted ones). number: how many rows.
 CREATE FUNCTION _tbf_rollup_pieces(rollup regclass, lo timestamptz) RETURNS TABLE (id tid, tier smallint, starts timestamptz, ends timestamptz, number bigint)
 	LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -190,7 +175,7 @@ BEGIN
 		)
 		INSERT INTO %1$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 		SELECT (m).tier, (m).starts, (m).ends, (m).closed, groups, (m).oldest, (m).newest, (m).hits, (m).f, (m).hot, (m).hot_hits, (m).hot_over, (m).hot_rest
-		FROM (SELECT groups, %2$s._tbf_rollup_merged_agg(r, NULL, ((r).hot)[1], NULL, NULL, 1,
+		FROM (SELECT groups, %2$s._tbf_rollup_made_agg(r, NULL, ((r).hot)[1], NULL, NULL, 1,
 				ARRAY[jsonb_populate_record(NULL::%1$s, jsonb_build_object('tier', tier, 'starts', starts, 'ends', ends, 'closed', $5))], NULL, top) AS m
 			FROM gone, (SELECT top FROM %2$s._tbf_rollup_definition($1, true, true)) d GROUP BY tier, starts, ends, groups OFFSET 0) m$sql$,
 		(SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup), extension, which) USING rollup, tier, lo, hi, closed;
@@ -230,8 +215,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hit(regclass, timestamptz, timestamptz, boolean) IS 'implementation of tbf_rollup_refresh(): the first or the last hit of a time';
 
--- The buckets of the next step, from lo to before hi: those of the first hit from place to before until, and of some more hours of minutes, days of
--- hours, or buckets of another tier. Null: there is no hit. stored: rows of the roll-up are looked for, too.
+-- The buckets of the next step, from the first hit on: `pace` hours of minutes, days of hours, or buckets of another tier. Null: there is no hit.
+-- stored: rows of the roll-up are looked for, too.
 CREATE FUNCTION _tbf_rollup_range(rollup regclass, place timestamptz, until timestamptz, pace integer, stored boolean, OUT lo timestamptz, OUT hi timestamptz) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
@@ -255,9 +240,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_range(regclass, timestamptz, timestamptz, integer, boolean) IS 'implementation of tbf_rollup_refresh() and tbf_rollup_compare(): the buckets of the next step';
 
--- One step of a refresh, for a transaction of its own. tbf_rollup_refresh() repeats the step until done is true, with the goal, place and pace of the
--- step before. goal: the time up to which this refresh counts; null in the first step. place: the time up to which it has counted; infinity if only
--- closing, gathering and folding are left. pace: how long a step is.
+-- One step of a refresh, for a transaction of its own; it gets what the step before has returned. goal: the time up to which this refresh counts.
+-- place: the time up to which it has counted; infinity if only closing, gathering and folding are left.
 CREATE FUNCTION _tbf_rollup_work(rollup regclass, from_time timestamptz, to_time timestamptz, INOUT goal timestamptz, INOUT place timestamptz, INOUT pace integer, OUT done boolean)
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET row_security = off AS $$
 DECLARE
@@ -279,7 +263,7 @@ BEGIN
 	END IF;
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	-- Reads the definition again: another session may have changed it while this one waited for the lock.
+	-- again, since another session may have changed it meanwhile
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
@@ -312,8 +296,7 @@ BEGIN
 			RETURN;
 		END IF;
 		IF ordinary AND empty THEN
-			-- In the first refresh, old hits are counted in the tier to which their age belongs, without being folded from one tier to the next. So
-			-- folded is set first.
+			-- The first refresh counts old hits in the tier to which their age belongs.
 			FOR i IN 1 .. tiers LOOP
 				IF isfinite(def.keep[i]) THEN
 					EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
@@ -358,16 +341,11 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- Gathering: a piece is a row that has only some hits of its bucket and group. When an open bucket has many pieces of one group, the small pieces
-	-- of all open buckets of the last days are replaced by fewer rows. A refresh writes pieces of the current bucket, and of buckets of late hits,
-	-- into the same pages. So all these pieces are replaced in one step. Otherwise each bucket that is closed would change these pages again, and a
-	-- full image of them would be written to the WAL each time.
+	-- Gathering: when an open bucket has many pieces (rows with some of its hits), those of all open buckets of the last days are replaced by fewer
+	-- rows at once. They are in the same pages, which would otherwise go into the WAL once for each bucket that is closed.
 	IF ordinary THEN
-		-- Counting the rows of open buckets is cheap. In most refreshes no open bucket has 60 rows of one group, and then nothing else is read.
-		-- Filters of 64 kB and more are not counted: their rows are gathered already, or have so many items that one exact filter can hold the items
-		-- of only a few such rows. In the last tenth of the current bucket, gathering waits for 120 pieces instead of 60. So a log that is refreshed
-		-- each minute is gathered just after a bucket was closed, if the lateness is a whole number of buckets. Closing and gathering delete rows
-		-- from the same pages, and so there is less often a checkpoint between the two.
+		-- Filters of 64 kB and more are gathered already, or have too many items. In the last tenth of the current bucket gathering waits for 120 pieces,
+		-- so that it comes just after a bucket is closed, with seldom a checkpoint between.
 		EXECUTE bucket_start INTO lo USING goal, def.tiers[1], def.zone;
 		EXECUTE bucket_end INTO hi USING lo, def.tiers[1], def.zone;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE starts >= $1 AND NOT closed AND pg_column_size(f) < 65536 GROUP BY tier, starts, groups HAVING count(*) >= $2)', rollup)
@@ -389,8 +367,7 @@ BEGIN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
 			EXECUTE before INTO target USING goal, greatest(def.keep[i], def.lateness);
-			-- A tier is never folded further than the tier before it. Values of `keep` that rise from tier to tier do not ensure this. PostgreSQL
-			-- compares intervals as if each month had 30 days, so the time that lies a larger `keep` before the goal may be the later one.
+			-- A tier is never folded further than the one before it. (Rising values of `keep` do not ensure that: months differ.)
 			EXECUTE bucket_start INTO target USING least(target, def.folded[i - 1]), def.tiers[least(i + 1, tiers)], def.zone;
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
@@ -408,8 +385,7 @@ BEGIN
 			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1', extension) USING rollup, def.folded;
 			RETURN;
 		END LOOP;
-		-- open_from becomes the start of the first open row. If no row is open, it becomes the start of the bucket of the newest hit; a step that
-		-- counts earlier hits sets it back.
+		-- A step that counts earlier hits sets open_from back.
 		EXECUTE bucket_start INTO target USING goal, def.tiers[1], def.zone;
 		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = greatest(open_from, $3)
 			WHERE r.rollup = $1 AND ((counted_to >= $2) IS NOT TRUE OR open_from < $3)', extension) USING rollup, goal, coalesce(first, target);
@@ -448,8 +424,7 @@ BEGIN
 			GET STACKED DIAGNOSTICS failed = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		END;
 		IF failed IS NOT NULL THEN
-			-- The definition keeps the error, unless there is none, the caller is not the owner, or another session has locked the row or the table:
-			-- a session that was canceled must end soon.
+			-- The definition keeps the error, unless another session has locked it: a session that was canceled must end soon.
 			IF failed IN ('42809', '22004') OR NOT EXISTS (SELECT FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner WHERE c.oid = rollup AND o.rolname = current_user) THEN
 				RAISE EXCEPTION '%', message USING ERRCODE = failed, DETAIL = coalesce(nullif(detail, ''), 'Nothing was refreshed.'), HINT = hint;
 			END IF;
@@ -477,8 +452,7 @@ BEGIN
 END $$;
 COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';
 
--- Compares buckets that overlap the time from from_time to to_time. An item is missing as often as the source has more hits of it than the filters
--- count.
+-- An item is missing as often as the source has more hits of it than the filters count.
 CREATE FUNCTION tbf_rollup_compare(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
 	RETURNS TABLE (starts timestamptz, ends timestamptz, missing double precision, gone double precision) LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1

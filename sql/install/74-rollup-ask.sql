@@ -1,12 +1,9 @@
--- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md)
---
--- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most high. So every answer has a lower
--- and an upper bound.
+-- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md). The hits of a row differ in age, so each row gets two weights: each of its hits is worth
+-- at least low and at most high. So every answer has a lower and an upper bound.
 
--- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 from from_time (inclusive) to
--- to_time (exclusive), and 0 otherwise. If both are null, the hits up to asked_at count, and decay. weight is the decay: an SQL expression of age (of
--- a hit) and width (the time between the oldest and the newest hit of the row). Its names are looked up in `path`, the search_path of the caller. If
--- weight is null, hits decay by the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.
+-- The two weights of each row that a question concerns. With from_time and to_time, a hit counts 1 from from_time to before to_time. If both are null,
+-- the hits up to asked_at count, and decay by `weight`, an SQL expression of age (of a hit) and width (the time between the oldest and the newest hit
+-- of the row) whose names are looked up in `path`, the search_path of the caller; null: by the half-life of the roll-up.
 CREATE FUNCTION _tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
 	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -32,10 +29,8 @@ BEGIN
 	IF asked_at IS NULL OR NOT isfinite(asked_at) THEN
 		RAISE EXCEPTION 'cannot ask a roll-up for the time %', coalesce(quote_literal(asked_at), 'null') USING ERRCODE = 'datetime_field_overflow', HINT = 'Ask for a finite time.';
 	END IF;
-	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row (the time from its oldest to its
-	-- newest hit); with the age of the newest hit and width 0; with the age of the oldest hit and width 0. If a weight rises with age and then falls,
-	-- the least weight in the row is one of the last two. The largest may be at an age between them, so the expression has to return it for the width
-	-- of the row (docs/rollups.md).
+	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row, and with the ages of the newest and of
+	-- the oldest hit and width 0. The least weight in the row is one of the last two; for its width the expression has to return the largest.
 	EXECUTE format('SELECT array_agg(ctid), array_agg(newest > $1), array_agg(age) || array_agg(age) || array_agg(age + width), array_agg(width) || array_fill(interval ''0'', ARRAY[2 * count(*)::integer])
 		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %1$s WHERE starts <= $1 AND oldest <= $1 %2$s) s', rollup, wanted)
 		INTO ids, newer, ages, widths USING asked_at;

@@ -178,7 +178,7 @@ rollup_row_count(RollupRow *row, uint64 hash)
 /* The filters of rows, merged. */
 extern Datum rollup_merge_filters(RollupRow **rows, int count);
 
-/* The state of the aggregates over rows and hits (rollup_rows.c), of one bucket and group. */
+/* The state of the aggregates over rows and hits (rollup_count.c), of one bucket and group. */
 typedef struct RollupState
 {
 	MemoryContext context;
@@ -192,5 +192,8 @@ typedef struct RollupState
 	int			top;
 	struct RollupCounted *counted;
 } RollupState;
+
+/* Makes one row of all rows; there are no hits of the source (rollup_merge.c). */
+extern Datum rollup_merge(RollupState *state);
 
 #endif

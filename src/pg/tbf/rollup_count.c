@@ -5,10 +5,10 @@
  * The state is a set of the items with their hits. Its memory is some 100 bytes an item. The aggregates have the same
  * transition function, so PostgreSQL makes one state for all of them:
  *
- *   _tbf_rollup_made_agg       the row that is to be inserted, or NULL
+ *   _tbf_rollup_made_agg       the row that is to be inserted, or NULL. If there are only rows, and `latest` is NULL, it is
+ *                              the row that they become (rollup_merge.c)
  *   _tbf_rollup_change_agg     which rows it replaces, how the bounds of others become wider, how many hits the roll-up
  *                              lacks, and how many the source no longer has
- *   _tbf_rollup_merged_agg     (rollup_merge.c) the row that all rows together become
  *
  * The source's hits of an item are compared with those that the filters count. Those that are missing there are
  * *fresh*. Hits that are later than all that the roll-up has (`latest`) are fresh in any case. A filter with counters
@@ -440,8 +440,11 @@ SB_FUNCTION(tbf_rollup_agg_made);
 Datum
 tbf_rollup_agg_made(PG_FUNCTION_ARGS)
 {
-	RollupState *state = counted_state(fcinfo);
+	RollupState *state = PG_ARGISNULL(0) ? NULL : (RollupState *) PG_GETARG_POINTER(0);
 
+	if (state != NULL && state->latest == DT_NOBEGIN && state->row_count > 0)
+		return rollup_merge(state);
+	state = counted_state(fcinfo);
 	if (state == NULL || state->counted->made == (Datum) 0)
 		PG_RETURN_NULL();
 	return state->counted->made;

@@ -1,11 +1,10 @@
 /*
  * rollup_merge.c: the row that rows of a roll-up become when they are folded: a day of its hours, or one row of an open
- * bucket of its pieces. The aggregate is declared beside those of rollup_count.c, whose state it has.
+ * bucket of its pieces.
  */
 #include "tbf/rollup.h"
 
 #include "base/call.h"
-#include "base/value.h"
 
 #define ST_SORT sort_hashes
 #define ST_ELEMENT_TYPE uint64
@@ -92,9 +91,9 @@ unlisted(RollupRow **rows, int count, const uint64 *hashes, size_t hash_count)
 	return Min(rest, most);
 }
 
-SB_FUNCTION_IN_OWN_MEMORY(tbf_rollup_agg_merged)
+Datum
+rollup_merge(RollupState *state)
 {
-	RollupState *state = PG_ARGISNULL(0) ? NULL : (RollupState *) PG_GETARG_POINTER(0);
 	RollupItems set;
 	RollupItem **items;
 	size_t		count = 0;
@@ -104,12 +103,7 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_rollup_agg_merged)
 	rollup_set_iterator iterator;
 	RollupItem *item;
 	double		rest = 0;
-	MemoryContext caller;
-	Datum		result;
 
-	(void) aggregate_context(fcinfo);
-	if (state == NULL || state->row_count == 0)
-		PG_RETURN_NULL();
 	qsort(state->rows, state->row_count, sizeof(RollupRow), compare_rows);
 	rows = palloc(state->row_count * sizeof(RollupRow *));
 	made = state->bucket;
@@ -183,8 +177,5 @@ SB_FUNCTION_IN_OWN_MEMORY(tbf_rollup_agg_merged)
 			rest += unlisted(heap, in_heap, hashes, count);
 	}
 	made.rest = Max(made.rest, rest);
-	caller = MemoryContextSwitchTo(result_memory());
-	result = rollup_row_make(&state->table, &set, &made, items, Min(count, state->top));
-	MemoryContextSwitchTo(caller);
-	return result;
+	return rollup_row_make(&state->table, &set, &made, items, Min(count, state->top));
 }
