@@ -69,55 +69,39 @@ CREATE RULE forget AS ON INSERT TO _tbf_rollup_dropped DO INSTEAD
 GRANT INSERT ON _tbf_rollup_dropped TO PUBLIC;
 COMMENT ON VIEW _tbf_rollup_dropped IS 'implementation of tbf_rollup_drop(): INSERT of a roll-up deletes its definition';
 
--- Raises an error if a roll-up cannot have these parameters.
+-- Raises an error if a roll-up cannot have these parameters. (The first rule that is broken is raised. PostgreSQL compares intervals as if each month had
+-- thirty days, so one whose fields differ in sign may be longer than any that a timestamp can be moved by. What an abbreviation of a zone means depends
+-- on timezone_abbreviations; each refresh comes here, so that list is not read for UTC.)
 CREATE FUNCTION _tbf_rollup_check(tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS void
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}';
+	units CONSTANT text[] := '{minute,hour,day,week,month,quarter,year}'; given CONSTANT text := format('tiers is %s, keep is %s.', tiers, keep); wrong record;
 BEGIN
-	IF num_nulls(tiers, keep, lateness, top, zone) > 0 THEN
-		RAISE EXCEPTION 'tiers, keep, lateness, top and zone of a roll-up must not be null' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'Make roll-ups with tbf_rollup_create(). It also takes over a table whose definition is lost.';
-	END IF;
-	IF cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers) THEN
-		RAISE EXCEPTION 'a roll-up with % tiers and % times to keep them', cardinality(tiers), cardinality(keep) USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = format('tiers is %s, keep is %s.', tiers, keep),
-			HINT = 'Give tiers such as ''{hour,day,month}'' and as many times to keep them, such as ''{35 days,2 years,null}''.';
-	END IF;
-	FOR i IN 1 .. cardinality(tiers) LOOP
-		IF array_position(units, tiers[i]) IS NULL OR i = 1 AND NOT tiers[i] = ANY ('{minute,hour,day}')
-				OR i > 1 AND (array_position(units, tiers[i]) <= array_position(units, tiers[i - 1]) OR tiers[i - 1] = 'week') THEN
-			RAISE EXCEPTION 'tier % of a roll-up cannot be %', i, coalesce(quote_literal(tiers[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'The tiers rise: minute, hour or day, and then any of hour, day, week, month, quarter, year. Weeks are parts of no longer tier.';
-		ELSIF keep[i] IS NULL AND i < cardinality(tiers) OR NOT keep[i] > interval '0' OR NOT keep[i] < interval '10000 years' OR i > 1 AND NOT keep[i] > keep[i - 1] THEN
-			RAISE EXCEPTION 'tier % of a roll-up cannot be kept for %', i, coalesce(quote_literal(keep[i]), 'null') USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'The times rise from tier to tier. Only that of the last tier may be null, which means for ever.';
-		END IF;
-	END LOOP;
-	IF NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years') THEN
-		RAISE EXCEPTION 'lateness % of a roll-up is out of range', quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = coalesce('The first tier is kept for ' || quote_literal(keep[1]) || '.', 'The first tier is kept for ever.'), HINT = 'It is 0 or more, and less than the first tier is kept. A number without a unit means seconds.';
-	END IF;
-	-- PostgreSQL compares intervals as if each month had thirty days. So an interval whose fields differ in sign may pass the checks above, and still
-	-- be longer than any that a timestamp can be moved by.
-	IF (SELECT bool_or(least(extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(minute FROM i), extract(second FROM i)) < 0) FROM unnest(keep || lateness) i) THEN
-		RAISE EXCEPTION 'times of a roll-up cannot go back: keep is %, lateness %', keep, quote_literal(lateness) USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Give intervals without a negative field, such as 23 hours instead of 1 day -1 hours.';
-	END IF;
-	IF top NOT BETWEEN 1 AND 10000 THEN
-		RAISE EXCEPTION 'a list of % hot items is out of range', top USING ERRCODE = 'invalid_parameter_value', HINT = 'top is from 1 to 10000.';
+	SELECT * INTO wrong FROM (
+		SELECT 'null_value_not_allowed' AS state, 'tiers, keep, lateness, top and zone of a roll-up must not be null' AS message, 'The definition of a roll-up has all of them.' AS detail, 'Make roll-ups with tbf_rollup_create(). It also takes over a table whose definition is lost.' AS hint
+			WHERE num_nulls(tiers, keep, lateness, top, zone) > 0
+		UNION ALL SELECT NULL, format('a roll-up with %s tiers and %s times to keep them', cardinality(tiers), cardinality(keep)), given, 'Give tiers such as ''{hour,day,month}'' and as many times to keep them, such as ''{35 days,2 years,null}''.'
+			WHERE cardinality(tiers) NOT BETWEEN 1 AND 7 OR cardinality(keep) <> cardinality(tiers)
+		UNION ALL SELECT NULL, format('tier %s of a roll-up cannot be %s', i, coalesce(quote_literal(tiers[i]), 'null')), given, 'The tiers rise: minute, hour or day, and then any of hour, day, week, month, quarter, year. Weeks are parts of no longer tier.'
+			FROM generate_subscripts(tiers, 1) i WHERE array_position(units, tiers[i]) IS NULL OR i = 1 AND NOT tiers[i] = ANY ('{minute,hour,day}') OR i > 1 AND (array_position(units, tiers[i]) <= array_position(units, tiers[i - 1]) OR tiers[i - 1] = 'week')
+		UNION ALL SELECT NULL, format('tier %s of a roll-up cannot be kept for %s', i, coalesce(quote_literal(keep[i]), 'null')), given, 'The times rise from tier to tier. Only that of the last tier may be null, which means for ever.'
+			FROM generate_subscripts(tiers, 1) i WHERE keep[i] IS NULL AND i < cardinality(tiers) OR NOT keep[i] > interval '0' OR NOT keep[i] < interval '10000 years' OR i > 1 AND NOT keep[i] > keep[i - 1]
+		UNION ALL SELECT NULL, format('lateness %L of a roll-up is out of range', lateness), coalesce(format('The first tier is kept for %L.', keep[1]), 'The first tier is kept for ever.'), 'It is 0 or more, and less than the first tier is kept. A number without a unit means seconds.'
+			WHERE NOT (lateness >= interval '0' AND lateness < keep[1] IS NOT FALSE AND lateness < interval '1000 years')
+		UNION ALL SELECT NULL, format('times of a roll-up cannot go back: keep is %s, lateness %L', keep, lateness), given, 'Give intervals without a negative field, such as 23 hours instead of 1 day -1 hours.'
+			FROM unnest(keep || lateness) i WHERE least(extract(year FROM i), extract(month FROM i), extract(day FROM i), extract(hour FROM i), extract(minute FROM i), extract(second FROM i)) < 0
+		UNION ALL SELECT NULL, format('a list of %s hot items is out of range', top), format('top is %s.', top), 'top is from 1 to 10000.' WHERE top NOT BETWEEN 1 AND 10000
+		UNION ALL SELECT NULL, format('the zone of a roll-up cannot be the abbreviation %s', zone), format('zone is %L.', zone), 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.'
+			WHERE zone <> 'UTC' AND EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0')) rules LIMIT 1;
+	IF wrong.message IS NOT NULL THEN
+		RAISE EXCEPTION '%', wrong.message USING ERRCODE = coalesce(wrong.state, 'invalid_parameter_value'), DETAIL = wrong.detail, HINT = wrong.hint;
 	END IF;
 	BEGIN
 		PERFORM timestamptz '2000-01-01' AT TIME ZONE zone;
 	EXCEPTION WHEN invalid_parameter_value THEN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
-	-- What an abbreviation means depends on timezone_abbreviations of a session. (Each refresh comes here, so the list is not read for UTC.)
-	IF zone <> 'UTC' AND EXISTS (SELECT FROM pg_timezone_abbrevs WHERE abbrev = upper(zone) AND utc_offset <> interval '0') THEN
-		RAISE EXCEPTION 'the zone of a roll-up cannot be the abbreviation %', zone USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Give a name, such as ''Europe/Berlin'': the view pg_timezone_names has all.';
-	END IF;
 	-- (The notice of a short half-life, which would come at each refresh, is not shown. tbf_rollup_create() warns.)
 	IF half_life IS NOT NULL THEN
 		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
@@ -130,41 +114,32 @@ COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, tex
 CREATE FUNCTION _tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	asked regclass; owner oid;
+	wrong record;
 BEGIN
-	FOREACH asked IN ARRAY CASE TG_OP WHEN 'INSERT' THEN ARRAY[NEW.rollup] WHEN 'DELETE' THEN ARRAY[OLD.rollup] ELSE ARRAY[OLD.rollup, NEW.rollup] END LOOP
-		SELECT relowner INTO owner FROM pg_class WHERE oid = asked AND relkind = 'r';
-		IF NOT FOUND AND TG_OP <> 'DELETE' THEN
-			RAISE EXCEPTION '% is no table', asked USING ERRCODE = 'wrong_object_type', HINT = 'Make roll-ups with tbf_rollup_create().';
-		ELSIF FOUND AND NOT pg_has_role(owner, 'USAGE') THEN
-			RAISE EXCEPTION 'must be owner of roll-up %', asked USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Its owner runs the expressions that its definition holds.', HINT = 'Ask its owner, or SET ROLE to a role that has the owner''s rights.';
-		END IF;
-	END LOOP;
-	IF TG_OP = 'DELETE' THEN
+	SELECT * INTO wrong FROM (
+		SELECT 'wrong_object_type' AS state, format('%s is no table', coalesce(NEW.rollup::text, 'null')) AS message, 'The definition of a roll-up names its table.' AS detail, 'Make roll-ups with tbf_rollup_create().' AS hint
+			WHERE TG_OP <> 'DELETE' AND NOT EXISTS (SELECT FROM pg_class WHERE oid = NEW.rollup AND relkind = 'r')
+		UNION ALL SELECT 'insufficient_privilege', format('must be owner of roll-up %s', oid::regclass), 'Its owner runs the expressions that its definition holds.', 'Ask its owner, or SET ROLE to a role that has the owner''s rights.'
+			FROM pg_class WHERE oid IN (OLD.rollup, NEW.rollup) AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')
+		UNION ALL SELECT 'object_not_in_prerequisite_state', format('tiers, grouping columns and zone of roll-up %s cannot be changed', OLD.rollup), 'Its rows were made by them.', 'Make another roll-up.'
+			WHERE TG_OP = 'UPDATE' AND (NEW.rollup, NEW.tiers, NEW.group_columns, NEW.zone) IS DISTINCT FROM (OLD.rollup, OLD.tiers, OLD.group_columns, OLD.zone)
+		UNION ALL SELECT 'invalid_parameter_value', format('a roll-up with %s tiers cannot be folded to %s', cardinality(NEW.tiers), NEW.folded), 'folded has a time for each tier.', 'Only tbf_rollup_refresh() changes this column.'
+			WHERE cardinality(NEW.folded) <> cardinality(NEW.tiers) OR array_position(NEW.folded, NULL) IS NOT NULL
+		UNION ALL SELECT 'datetime_field_overflow', format('a roll-up cannot be folded to %s, have counted to %s, or be open from %s', NEW.folded, coalesce(quote_literal(NEW.counted_to), 'null'), quote_literal(NEW.open_from)),
+			'The view tbf_rollups would fail for all.', 'Only tbf_rollup_refresh() changes these columns.'
+			FROM unnest(NEW.folded || NEW.counted_to || NEW.open_from) t WHERE t <> '-infinity' AND NOT (t >= '4713-01-01 00:00 UTC BC' AND t < '200000-01-01 00:00 UTC')
+		UNION ALL SELECT 'invalid_parameter_value', format('a roll-up with %s grouping columns cannot have the types %s', cardinality(NEW.group_columns), NEW.column_types), 'Hits are found again only under the types with which they were counted.',
+			'Give the type of the time column, and then one for each grouping column.' WHERE cardinality(NEW.column_types) <> 1 + cardinality(NEW.group_columns) OR array_position(NEW.column_types, NULL) IS NOT NULL) rules LIMIT 1;
+	IF wrong.state IS NOT NULL THEN
+		RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, DETAIL = wrong.detail, HINT = wrong.hint;
+	ELSIF TG_OP = 'DELETE' THEN
 		RETURN OLD;
-	END IF;
-	IF TG_OP = 'UPDATE' AND (NEW.rollup, NEW.tiers, NEW.group_columns, NEW.zone) IS DISTINCT FROM (OLD.rollup, OLD.tiers, OLD.group_columns, OLD.zone) THEN
-		RAISE EXCEPTION 'tiers, grouping columns and zone of roll-up % cannot be changed', OLD.rollup USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'Its rows were made by them.', HINT = 'Make another roll-up.';
 	END IF;
 	-- A source that was dropped becomes 0, written as "-": a dump would hold its OID, which another table may have where the dump is restored.
 	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
 		NEW.source := 0;
 	END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
-	IF cardinality(NEW.folded) <> cardinality(NEW.tiers) OR array_position(NEW.folded, NULL) IS NOT NULL THEN
-		RAISE EXCEPTION 'a roll-up with % tiers cannot be folded to %', cardinality(NEW.tiers), NEW.folded USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Only tbf_rollup_refresh() changes this column.';
-	ELSIF EXISTS (SELECT FROM unnest(NEW.folded || NEW.counted_to || NEW.open_from) t WHERE t <> '-infinity' AND NOT (t >= '4713-01-01 00:00 UTC BC' AND t < '200000-01-01 00:00 UTC')) THEN
-		-- With a time at the end of the range of timestamptz, the view tbf_rollups would fail for all.
-		RAISE EXCEPTION 'a roll-up cannot be folded to %, have counted to %, or be open from %', NEW.folded, coalesce(quote_literal(NEW.counted_to), 'null'), quote_literal(NEW.open_from) USING ERRCODE = 'datetime_field_overflow',
-			HINT = 'Only tbf_rollup_refresh() changes these columns.';
-	END IF;
-	IF cardinality(NEW.column_types) <> 1 + cardinality(NEW.group_columns) OR array_position(NEW.column_types, NULL) IS NOT NULL THEN
-		RAISE EXCEPTION 'a roll-up with % grouping columns cannot have the types %', cardinality(NEW.group_columns), NEW.column_types USING ERRCODE = 'invalid_parameter_value',
-			HINT = 'Give the type of the time column, and then one for each grouping column.';
-	END IF;
 	RETURN NEW;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
@@ -273,13 +248,21 @@ CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	parts text[]; part name; place text; made regclass; type record; short record; failed text; hint text; lost boolean; volatile boolean;
+	parts text[]; wrong record; place text; made regclass; type record; short record; failed text; hint text; lost boolean; volatile boolean;
 	messages text := current_setting('client_min_messages'); folded timestamptz[]; counted_to timestamptz;
 BEGIN
-	-- parameters
-	IF name IS NULL OR source IS NULL OR item IS NULL OR time_column IS NULL OR group_by IS NULL OR tiers IS NULL OR keep IS NULL OR lateness IS NULL OR top IS NULL OR zone IS NULL THEN
-		RAISE EXCEPTION 'only condition, weight and half_life of a roll-up may be null' USING ERRCODE = 'null_value_not_allowed',
-			HINT = 'Leave a parameter out, and it has its default. Name, source, item and time_column have none.';
+	SELECT * INTO wrong FROM (
+		SELECT 'null_value_not_allowed' AS state, 'only condition, weight and half_life of a roll-up may be null' AS message, 'Leave a parameter out, and it has its default. Name, source, item and time_column have none.' AS hint
+			WHERE num_nulls(name, source, item, time_column, group_by, tiers, keep, lateness, top, zone) > 0
+		UNION ALL SELECT 'wrong_object_type', format('cannot roll up %s: it is no table', source), 'The source is a table, a partitioned or foreign table, a hypertable, or a view.'
+			WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind IN ('r', 'p', 'f', 'v', 'm'))
+		UNION ALL SELECT 'undefined_column', format('column %s of %s does not exist', coalesce(quote_ident(part), 'null'), source), c.hint
+			FROM (SELECT time_column AS part, 'time_column is the name of the column with the time of a hit.' AS hint UNION ALL SELECT unnest(group_by), 'group_by has names of columns.') c
+			WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = part AND (attnum > 0 OR part = time_column) AND NOT attisdropped)
+		UNION ALL SELECT 'datatype_mismatch', format('column %I of %s is of type %s', time_column, source, atttypid::regtype), 'The time of a hit is a timestamp with time zone, or one without, which is read as UTC.'
+			FROM pg_attribute WHERE attrelid = source AND attname = time_column AND NOT attisdropped AND atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype)) rules LIMIT 1;
+	IF wrong.state IS NOT NULL THEN
+		RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, HINT = wrong.hint;
 	END IF;
 	BEGIN
 		parts := parse_ident(name);
@@ -290,22 +273,6 @@ BEGIN
 		RAISE EXCEPTION 'no schema to make % in', quote_literal(name) USING ERRCODE = 'invalid_schema_name', HINT = 'Write the name as schema.name.';
 	END IF;
 	place := format('%I.%I', CASE cardinality(parts) WHEN 2 THEN parts[1] ELSE default_schema END, parts[cardinality(parts)]);
-	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = source AND relkind IN ('r', 'p', 'f', 'v', 'm')) THEN
-		RAISE EXCEPTION 'cannot roll up %: it is no table', source USING ERRCODE = 'wrong_object_type',
-			HINT = 'The source is a table, a partitioned or foreign table, a hypertable, or a view.';
-	END IF;
-	SELECT atttypid INTO type FROM pg_attribute WHERE attrelid = source AND attname = time_column AND NOT attisdropped;
-	IF NOT FOUND THEN
-		RAISE EXCEPTION 'column % of % does not exist', quote_ident(time_column), source USING ERRCODE = 'undefined_column', HINT = 'time_column is the name of the column with the time of a hit.';
-	ELSIF type.atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype) THEN
-		RAISE EXCEPTION 'column % of % is of type %', quote_ident(time_column), source, type.atttypid::regtype USING ERRCODE = 'datatype_mismatch',
-			HINT = 'The time of a hit is a timestamp with time zone, or one without, which is read as UTC.';
-	END IF;
-	FOREACH part IN ARRAY group_by LOOP
-		IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = part AND attnum > 0 AND NOT attisdropped) THEN
-			RAISE EXCEPTION 'column % of % does not exist', coalesce(quote_ident(part), 'null'), source USING ERRCODE = 'undefined_column', HINT = 'group_by has names of columns.';
-		END IF;
-	END LOOP;
 	IF NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = source AND (relkind NOT IN ('r', 'p', 'm') OR EXISTS (SELECT FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] WHERE p.partrelid = source AND attname = time_column)))
 			AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = source AND a.attnum = i.indkey[0] WHERE i.indrelid = source AND attname = time_column AND indisvalid AND indpred IS NULL) THEN
 		RAISE NOTICE '% has no index that begins with %', source, quote_ident(time_column) USING DETAIL = 'Each step of a refresh will read the whole table.', HINT = format('CREATE INDEX ON %s (%I)', source, time_column);
@@ -341,15 +308,10 @@ BEGIN
 	-- the type of the items
 	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof(s.item) AS item FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true) i
 		JOIN pg_type t ON t.oid = i.item JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_type e ON e.oid = t.typarray', item, source) INTO type;
-	IF type.atttypid = 'record'::regtype THEN
-		RAISE EXCEPTION 'items of a roll-up cannot be rows without a type' USING ERRCODE = 'datatype_mismatch',
-			HINT = 'Give an expression of a type of its own, such as concat_ws('' '', host, url).';
+	IF type.typarray = 0 OR type.typtype = 'c' OR type.atttypid = 'record'::regtype THEN
+		RAISE EXCEPTION '%', CASE type.atttypid WHEN 'record'::regtype THEN 'items of a roll-up cannot be rows without a type' ELSE format('items of type %s cannot be rolled up', type.atttypid::regtype) END USING ERRCODE = 'datatype_mismatch',
+			HINT = CASE type.atttypid WHEN 'record'::regtype THEN '' ELSE 'To count the elements of an array, give unnest(column). ' END || 'To count other values, give an expression of a type of their own, such as text or concat_ws('' '', host, url).';
 	END IF;
-	IF type.typarray = 0 OR type.typtype = 'c' THEN
-		RAISE EXCEPTION 'items of type % cannot be rolled up', type.atttypid::regtype USING ERRCODE = 'datatype_mismatch',
-			HINT = 'To count the elements of an array, give unnest(column). To count other values, give an expression of a type of their own, such as text.';
-	END IF;
-
 	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query need not read any row of the
 	-- source.
 	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true',
@@ -387,19 +349,6 @@ BEGIN
 		-- The table has no key, and so needs this to be published. It makes the WAL longer only if wal_level is logical.
 		EXECUTE format('ALTER TABLE %s REPLICA IDENTITY FULL', made);
 		EXECUTE format('COMMENT ON TABLE %s IS %L', made, 'roll-up of ' || source || ' (streambloom): read it, but let only tbf_rollup_refresh() write it');
-		EXECUTE format('COMMENT ON COLUMN %1$s.tier IS ''which tier: 1 is that of the shortest buckets'';
-			COMMENT ON COLUMN %1$s.starts IS ''start of the bucket'';
-			COMMENT ON COLUMN %1$s.ends IS ''end of the bucket; its hits are older'';
-			COMMENT ON COLUMN %1$s.closed IS ''the bucket is over, and the lateness after it; an open one may have several rows, whose hits add up'';
-			COMMENT ON COLUMN %1$s.groups IS ''values of the grouping columns'';
-			COMMENT ON COLUMN %1$s.oldest IS ''no hit of the row is older'';
-			COMMENT ON COLUMN %1$s.newest IS ''no hit of the row is newer'';
-			COMMENT ON COLUMN %1$s.hits IS ''hits of all items; where f has counters, and rows have left the source, perhaps fewer than all'';
-			COMMENT ON COLUMN %1$s.f IS ''hits of each item, without decay'';
-			COMMENT ON COLUMN %1$s.hot IS ''the items with the most hits'';
-			COMMENT ON COLUMN %1$s.hot_hits IS ''at least so many hits has each of these'';
-			COMMENT ON COLUMN %1$s.hot_over IS ''at most so many more has each of these'';
-			COMMENT ON COLUMN %1$s.hot_rest IS ''no other item has more hits than that''', made);
 	END IF;
 	-- The table may have got the OID of a roll-up that DROP TABLE has dropped.
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
