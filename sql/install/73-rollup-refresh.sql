@@ -8,20 +8,15 @@
 CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits double precision, hot_over double precision, hot_rest double precision,
 	missing double precision, left_source double precision);
 COMMENT ON TYPE _tbf_rollup_change IS 'implementation of tbf_rollup_refresh(): rows that are replaced, and rows whose bounds become wider';
-CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg and the like';
-CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg';
-CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
-	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
+CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_made_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that is to be inserted';
-CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_change_agg';
-CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (
-	SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
+CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
 COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
 
 -- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and group the row `made`
@@ -251,6 +246,9 @@ DECLARE
 	bucket_end CONSTANT text := format('SELECT %s._tbf_rollup_bucket_end($1, $2, $3)', extension);
 	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension);
 	fold CONSTANT text := format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $5, $6)', extension);
+	-- writes how far the roll-up is, as def has it
+	write CONSTANT text := format('UPDATE %s.tbf_rollup r SET counted_to = $2, open_from = $3, filled = $4, folded = $5, last_error = $6, last_error_at = CASE WHEN $6 IS NOT NULL THEN last_error_at END
+		WHERE r.rollup = $1 AND (counted_to, open_from, filled, folded, last_error) IS DISTINCT FROM ($2, $3, $4, $5, $6)', extension);
 	self CONSTANT text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); first timestamptz; target timestamptz; lo timestamptz;
 	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted double precision;
 	many_pieces CONSTANT integer := 60; few_pieces integer; gathered boolean := false; number bigint;
@@ -276,8 +274,10 @@ BEGIN
 	EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
 	IF empty AND def.filled THEN
 		-- TRUNCATE or DELETE has taken all rows.
-		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = NULL, open_from = ''-infinity'', filled = false WHERE r.rollup = $1', extension) USING rollup;
 		def.counted_to := NULL;
+		def.open_from := '-infinity';
+		def.filled := false;
+		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		place := CASE WHEN goal IS NOT NULL AND ordinary THEN '-infinity' ELSE place END;
 	END IF;
 
@@ -304,7 +304,7 @@ BEGIN
 					def.folded[i] := greatest(def.folded[i], target);
 				END IF;
 			END LOOP;
-			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1 AND folded <> $2', extension) USING rollup, def.folded;
+			EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		END IF;
 		IF isfinite(place) THEN
 			WHILE tier < tiers AND place < def.folded[tier] LOOP
@@ -325,9 +325,10 @@ BEGIN
 		END IF;
 		EXECUTE format('SELECT %s._tbf_rollup_step($1, $2, $3, $4)', extension) INTO counted USING rollup, lo, hi, closing;
 		pace := CASE WHEN counted < 100000 THEN least(2 * pace, 32) WHEN counted > 1000000 THEN greatest(pace / 2, 1) ELSE pace END;
-		EXECUTE format('UPDATE %1$s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = least(open_from, $3), filled = f FROM (SELECT EXISTS (SELECT FROM %2$s)) s(f)
-			WHERE r.rollup = $1 AND ($2 > counted_to OR $2 IS NOT NULL AND counted_to IS NULL OR open_from > $3 OR filled <> f)', extension, rollup)
-			USING rollup, CASE WHEN ordinary THEN least(goal, hi) END, lo;
+		EXECUTE format('SELECT EXISTS (SELECT FROM %s)', self) INTO def.filled;
+		def.counted_to := CASE WHEN ordinary THEN greatest(def.counted_to, least(goal, hi)) ELSE def.counted_to END;
+		def.open_from := least(def.open_from, lo);
+		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		place := CASE WHEN hi > goal THEN 'infinity' ELSE hi END;
 		RETURN;
 	END IF;
@@ -337,7 +338,8 @@ BEGIN
 	EXECUTE format('SELECT min(starts) FROM %s WHERE starts >= $1 AND NOT closed', self) INTO first USING def.open_from;
 	EXECUTE fold INTO number USING rollup, format('starts >= %1$L AND (tier, starts, groups) IN (SELECT tier, starts, groups FROM %2$s WHERE starts >= %1$L AND NOT closed AND ends <= %3$L)', first, self, closing), true, NULL::integer, NULL::timestamptz, NULL::timestamptz;
 	IF number > 0 THEN
-		EXECUTE format('UPDATE %s.tbf_rollup r SET open_from = $2 WHERE r.rollup = $1 AND open_from < $2', extension) USING rollup, first;
+		def.open_from := greatest(def.open_from, first);
+		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		RETURN;
 	END IF;
 
@@ -372,7 +374,7 @@ BEGIN
 			CONTINUE WHEN def.folded[i] >= target;
 			IF i = tiers THEN
 				EXECUTE format('DELETE FROM %s WHERE tier = $1 AND starts < $2', rollup) USING i, target;
-				EXECUTE format('UPDATE %s.tbf_rollup r SET filled = EXISTS (SELECT FROM %s) WHERE r.rollup = $1', extension, rollup) USING rollup;
+				EXECUTE format('SELECT EXISTS (SELECT FROM %s)', self) INTO def.filled;
 			ELSE
 				EXECUTE format('SELECT min(starts) FROM %s WHERE tier = $1 AND starts < $2', rollup) INTO lo USING i, target;
 				IF lo IS NOT NULL THEN
@@ -382,15 +384,15 @@ BEGIN
 				END IF;
 			END IF;
 			def.folded[i] := target;
-			EXECUTE format('UPDATE %s.tbf_rollup r SET folded = $2 WHERE r.rollup = $1', extension) USING rollup, def.folded;
+			EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 			RETURN;
 		END LOOP;
 		-- A step that counts earlier hits sets open_from back.
 		EXECUTE bucket_start INTO target USING goal, def.tiers[1], def.zone;
-		EXECUTE format('UPDATE %s.tbf_rollup r SET counted_to = greatest(counted_to, $2), open_from = greatest(open_from, $3)
-			WHERE r.rollup = $1 AND ((counted_to >= $2) IS NOT TRUE OR open_from < $3)', extension) USING rollup, goal, coalesce(first, target);
+		def.counted_to := greatest(def.counted_to, goal);
+		def.open_from := greatest(def.open_from, coalesce(first, target));
 	END IF;
-	EXECUTE format('UPDATE %s.tbf_rollup r SET last_error = NULL, last_error_at = NULL WHERE r.rollup = $1 AND last_error IS NOT NULL', extension) USING rollup;
+	EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, NULL::text;
 	done := true;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): one step';

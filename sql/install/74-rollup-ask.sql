@@ -65,8 +65,7 @@ COMMENT ON FUNCTION _tbf_rollup_weights(text, regclass, timestamptz, text, times
 -- The aggregate over the rows that a question concerns (src/pg/tbf/rollup_top.c): the items of the answer, as text, and their bounds.
 CREATE TYPE _tbf_rollup_hot AS (items text[], bounds double precision[]);
 COMMENT ON TYPE _tbf_rollup_hot IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): items and their bounds';
-CREATE FUNCTION _tbf_rollup_agg_hot(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, weights double precision[], wanted double precision, counted boolean) RETURNS internal
-	AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION _tbf_rollup_agg_hot(internal, hot anyarray, hot_hits double precision[], hot_over double precision, hot_rest double precision, f tbf, weights double precision[], wanted double precision, counted boolean) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _tbf_rollup_agg_hot(internal, anyarray, double precision[], double precision, double precision, tbf, double precision[], double precision, boolean) IS 'implementation of _tbf_rollup_hot_agg';
 CREATE FUNCTION _tbf_rollup_agg_hot_final(internal) RETURNS _tbf_rollup_hot AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_final' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION _tbf_rollup_agg_hot_final(internal) IS 'implementation of _tbf_rollup_hot_agg';
