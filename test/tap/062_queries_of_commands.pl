@@ -39,7 +39,7 @@ CREATE INDEX ON parted USING bf (a);
 CREATE INDEX ON more USING bf (a);
 CREATE MATERIALIZED VIEW seen AS SELECT a, count(*) AS c FROM pk WHERE a = 1005 OR a = 1900 GROUP BY a;
 CREATE UNIQUE INDEX ON seen (a);
-CREATE FUNCTION b_of(wanted int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT b FROM pk WHERE a = wanted); END $$;
+CREATE FUNCTION b_of(wanted int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN (SELECT b FROM public.pk WHERE a = wanted); END $$;
 CREATE FUNCTION look() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
 	RAISE NOTICE '% %: %', TG_EVENT, TG_TAG, (SELECT count(*) FROM pk JOIN parted USING (a) WHERE a IN (1005, 1500));
 	IF to_regclass('pk2') IS NOT NULL THEN
