@@ -25,7 +25,7 @@ BEGIN
 	m.tab := tab; m.col := col;
 	EXECUTE format('CREATE INDEX b ON %s USING bf (%I %s)', tab, col, class);
 	m.bf := pg_relation_size('b');
-	EXECUTE format('SELECT avg(pages_read(format(%L, v))) FROM (SELECT %s FROM generate_series(1, 20) i) a(v)', format('SELECT * FROM %s WHERE %I %s %%L', tab, col, operator),
+	EXECUTE format('SELECT avg(pages_read(format(%L, v))) FROM (SELECT %s FROM generate_series(1, 60) i) a(v)', format('SELECT * FROM %s WHERE %I %s %%L', tab, col, operator),
 		CASE type WHEN 'text'::regtype THEN '''nowhere '' || i' WHEN 'jsonb'::regtype THEN 'jsonb_build_object(''id'', -i)::text' WHEN 'integer[]'::regtype THEN 'ARRAY[-i]::text'
 			WHEN 'tsvector'::regtype THEN '''nowhere'' || i' WHEN 'timestamptz'::regtype THEN '(''1999-01-01''::timestamptz + i * interval ''1 s'')::text' WHEN 'boolean'::regtype THEN 'NULL' ELSE '(-i * 1000)::text' END) INTO m.absent;
 	IF NOT is_key THEN
