@@ -1,20 +1,8 @@
 /*
- * advise.c: the SQL function bf_index_advise(). It estimates from a sample of a table's pages how many bytes indexes on
- * the table's columns would take, and how many pages look-ups in them would read.
- *
- * The sample (sample.c) gives for each column the number of items of each range that was read, and how often and
- * where the column's values occur. If the operator class has keys inside values (such as the elements of an array),
- * the keys are the items, and "value" means a key in this file. From the sample model.c computes:
- *
- * - the bytes of a bf index on this column alone. The index's groups are computed from the ranges as build.c makes
- *   groups, by the same functions for the sizes. If all of the table was read, level 0 is about as large as that of a
- *   real index, which has the items of some deleted rows, too. The levels above are estimated in any case;
- * - the bytes of a B-tree: its leaves are filled in the way of nbtsort.c, and equal values share tuples;
- * - the bytes of a GIN index with the same keys, or with the trigrams of a text (model_gin.c);
- * - the pages that a look-up reads: those of the index, level by level, and those of the table's ranges.
- *
- * If the table is partitioned, leaves.c chooses the partitions that are sampled. column_advice.c adds up what the
- * samples say about a column, and judge.c says whether an index on it pays.
+ * advise.c: the SQL function bf_index_advise(). It reads units of pages that are spread over the table and its
+ * partitions (sample.c), keeps of each column which items are on which of these pages (sketch.c), and computes from that
+ * what indexes would take and read (estimate.c, peers.c). judge.c says whether a bf index pays. Nothing is written, so
+ * it works on a standby. "Value" means a key if the operator class takes keys out of values.
  */
 #include "base/compat.h"
 
@@ -38,8 +26,6 @@
 #include "utils/rls.h"
 
 #include "advisor/advice.h"
-#include "advisor/leaves.h"
-#include "advisor/sample.h"
 #include "base/call.h"
 #include "index/functions.h"
 #include "index/handler.h"
@@ -126,13 +112,11 @@ names_argument(FunctionCallInfo fcinfo, int argno)
 
 /* Finds the columns that were asked for: those that are named, or all that the user may read. Returns their number. */
 static int
-choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
+choose_columns(Relation table, ArrayType *names, AttrNumber *numbers)
 {
 	TupleDesc	descriptor = RelationGetDescr(table);
 	int			count = 0;
 
-	*columns = MemoryContextAllocHuge(CurrentMemoryContext, (Size) descriptor->natts * sizeof(SampleColumn) + 1);
-	memset(*columns, 0, (Size) descriptor->natts * sizeof(SampleColumn));
 	if (names != NULL)
 	{
 		Datum	   *elements;
@@ -158,18 +142,18 @@ choose_columns(Relation table, ArrayType *names, SampleColumn **columns)
 			if (!may_read_column(RelationGetRelid(table), attnum))
 				aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
 			for (int before = 0; before < count; before++)
-				if ((*columns)[before].attnum == attnum)
+				if (numbers[before] == attnum)
 					ereport(ERROR,
 							(errcode(ERRCODE_DUPLICATE_COLUMN),
 							 errmsg("column \"%s\" is named twice", name),
 							 errhint("Name each column once.")));
-			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, attnum - 1), CurrentMemoryContext);
+			numbers[count++] = attnum;
 		}
 		return count;
 	}
 	for (int i = 0; i < descriptor->natts; i++)
 		if (!TupleDescAttr(descriptor, i)->attisdropped && may_read_column(RelationGetRelid(table), i + 1))
-			bf_index_sample_column(&(*columns)[count++], TupleDescAttr(descriptor, i), CurrentMemoryContext);
+			numbers[count++] = i + 1;
 	return count;
 }
 
@@ -213,29 +197,28 @@ index_of_column(Relation table, const SampleColumn *column)
 	return NULL;
 }
 
-/* Returns the command CREATE INDEX, which means the same with any search_path. */
-static const char *
-create_index(Relation table, const SampleColumn *column, const char *options)
+char *
+bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass, const char *options)
 {
 	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
 												  RelationGetRelationName(table));
 
 	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)%s", name, quote_identifier(column->name),
-					column->opclass != NULL ? " " : "", column->opclass != NULL ? column->opclass : "", options);
+					opclass != NULL ? " " : "", opclass != NULL ? opclass : "", options);
 }
 
 /* Puts the row of a column into the result. */
 static void
-put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const Advice *advice)
+put_column(ReturnSetInfo *set, Relation table, const Sample *sample, const SampleColumn *column, const Advice *advice)
 {
 	Datum		values[13];
 	bool		nulls[13] = {false};
 	int			i = 0;
-	const bool	lower = bf_index_lower_rate_pays(column, advice);
+	const bool	lower = bf_index_lower_rate_pays(sample, column, advice);
 	const Figures *figures = lower ? &advice->bf_lower : &advice->bf;
 	const double distinct = Max(1, Min(advice->distinct, advice->items));
 	bool		pays;
-	const char *why = bf_index_judge(table, column, advice, figures, &pays);
+	const char *why = bf_index_judge(table, sample, column, advice, figures, &pays);
 	const char *index = pays ? index_of_column(table, column) : NULL;
 
 	if (index != NULL)
@@ -244,127 +227,62 @@ put_column(ReturnSetInfo *set, Relation table, const SampleColumn *column, const
 		pays = false;
 	}
 
-	memset(nulls, column->refused != NULL || advice->rows < 1, sizeof nulls);
+	memset(nulls, column->refused != NULL || sample->rows < 1, sizeof nulls);
 	nulls[0] = false;
 	values[i++] = CStringGetTextDatum(column->name);
 	values[i++] = Int64GetDatum((int64) rint(distinct));
 	values[i++] = Float8GetDatum(in_tenths(advice->items / distinct));
 	values[i++] = Float8GetDatum(in_tenths(Max(1, advice->value_pages / distinct)));
-	values[i++] = Int64GetDatum((int64) rint(advice->heap_pages));
+	values[i++] = Int64GetDatum((int64) sample->pages);
 	values[i++] = Int64GetDatum((int64) rint(figures->bytes));
 	nulls[i] |= !advice->btree_possible;
 	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
 	nulls[i] |= !advice->gin_possible;
 	values[i++] = Int64GetDatum((int64) rint(advice->gin_bytes));
 	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent));
-	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent + figures->rare_extra));
+	values[i++] = Float8GetDatum(in_tenths(figures->pages_rare));
 	values[i++] = Float8GetDatum(in_tenths(figures->pages_frequent));
 	nulls[i] = false;
 	values[i++] = CStringGetTextDatum(why);
 	nulls[i] = !pays;
-	values[i] = pays ? CStringGetTextDatum(create_index(table, column, lower ? advice->lower_options : "")) : (Datum) 0;
+	values[i] = pays ? CStringGetTextDatum(bf_index_create_statement(table, column, column->opclass, lower ? advice->lower_options : "")) : (Datum) 0;
 	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 }
 
-/* ------------------------------------------------------------------ partitions */
-
-/*
- * The samples read at most about this many bytes of out-of-line values. Choosing the length of ranges may read a
- * quarter more.
- */
-#define MOST_BYTES_FETCHED (UINT64CONST(256) * 1024 * 1024)
-
-/*
- * Finds the columns in a partition, which may have other numbers there than in the table. Returns false if one is
- * missing.
- */
-static bool
-find_columns(const Sample *sample, Relation leaf, AttrNumber *numbers)
-{
-	for (int i = 0; i < sample->column_count; i++)
-	{
-		numbers[i] = get_attnum(RelationGetRelid(leaf), sample->columns[i].name);
-		if (numbers[i] <= 0)
-			return false;
-	}
-	return true;
-}
-
-/* Returns the number of pages of a table's out-of-line values. */
-static BlockNumber
-toast_blocks_of(Relation heap)
-{
-	Relation	toast = OidIsValid(heap->rd_rel->reltoastrelid) ?
-		try_relation_open(heap->rd_rel->reltoastrelid, AccessShareLock) : NULL;
-	BlockNumber blocks;
-
-	if (toast == NULL)
-		return 0;
-	blocks = RelationGetNumberOfBlocks(toast);
-	relation_close(toast, AccessShareLock);
-	return blocks;
-}
-
-/* Samples some of the partitions, or the table itself, and adds up the advice for each column. */
 static void
-sample_leaves(Sample *sample, Leaf *leaves, int count, double pages, uint32 most, Advice *advice)
+add_pages(const KeptItem *item, double weight, void *sum)
 {
-	const Leaf *chosen[MOST_PARTITIONS];
-	Weight		weights[MOST_PARTITIONS];
-	double		pages_chosen,
-				pages_read = 0;
-	const int	sampled = bf_index_choose_leaves(leaves, count, pages, chosen, weights, &pages_chosen);
-	AttrNumber *numbers = palloc(Max(sample->column_count, 1) * sizeof(AttrNumber));
+	*(double *) sum += weight * item->pages;
+}
 
-	for (int i = 0; i < sampled; i++)
-	{
-		const Leaf *leaf = chosen[i];
-		Relation	heap = try_relation_open(leaf->oid, AccessShareLock);
+/*
+ * This false-positive rate is proposed instead of the default one if a look-up of an absent value then reads at most
+ * half as many pages, and the index still pays. It is never proposed for keys inside values.
+ */
+#define LOWER_RATE 0.0001
 
-		if (heap == NULL)
-			continue;
-		if (find_columns(sample, heap, numbers))
-		{
-			sample->is_partition = heap->rd_rel->relispartition;
-			sample->toast_blocks = toast_blocks_of(heap);
-			for (int c = 0; c < sample->column_count; c++)
-				sample->columns[c].attnum = numbers[c];
-			/*
-			 * The bytes that earlier partitions have left are shared equally among this partition and those that come
-			 * next. If nothing is left, the partition's sample ends with the first row that has an out-of-line value.
-			 */
-			sample->most_fetched = sample->bytes_fetched +
-				Max(1, (MOST_BYTES_FETCHED - Min(MOST_BYTES_FETCHED, sample->bytes_fetched)) / (sampled - i));
-			bf_index_sample_table(sample, heap, (BlockNumber) (most * (leaf->pages / pages_chosen)));
-			for (int c = 0; c < sample->column_count; c++)
-				if (sample->columns[c].refused == NULL)
-				{
-					bf_index_add_advice(sample, &sample->columns[c], &weights[i], &advice[c]);
-					if (count == 1)
-						bf_index_set_rare_extra(bf_index_ranges_of_rare_value(&sample->columns[c], false,
-																			  sample->units,
-																			  bf_index_times_read(sample)),
-												&advice[c]);
-				}
-			pages_read += sample->pages_read;
-			bf_index_forget_sample(sample);
-		}
-		relation_close(heap, AccessShareLock);
-	}
-	/*
-	 * A value can be in several partitions. So the number of distinct values and the ranges of a rare value are
-	 * estimated from all partitions together.
-	 */
-	for (int c = 0; c < sample->column_count && count > 1; c++)
-		if (sample->columns[c].refused == NULL)
-		{
-			ValueStats	stats;
+static void
+estimate(const Sample *sample, const SampleColumn *column, Advice *advice)
+{
+	const double times = bf_times(sample, column->items);
+	const Sketch *keys = column->items_are_keys ? column->items : column->trigrams;
 
-			bf_index_sample_values(&sample->columns[c], true, &stats);
-			advice[c].distinct = bf_index_distinct_in_share(&stats, pages_read / pages);
-			bf_index_set_rare_extra(bf_index_ranges_of_rare_value(&sample->columns[c], true, sample->units,
-																  pages / Max(pages_read, 1)), &advice[c]);
-		}
+	advice->items = column->items->items * times;
+	advice->distinct = Min(bf_sketch_distinct(column->items, 1 / Max(times, 1)), advice->items);
+	bf_sketch_visit(column->items, add_pages, &advice->value_pages);
+	advice->value_pages = Min(advice->value_pages * times, advice->distinct * sample->pages);
+	bf_estimate(sample, column->items, column->rate, column->items_are_keys, advice->distinct, &advice->bf);
+	bf_estimate(sample, column->items, LOWER_RATE, column->items_are_keys, advice->distinct, &advice->bf_lower);
+	/* With another rate, CREATE INDEX might choose another length of ranges. One length may not suit all partitions. */
+	advice->lower_options = sample->leaf_count == 0 || sample->leaves[0].is_partition ?
+		psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
+		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %d)", LOWER_RATE, 1 << advice->bf_lower.length);
+	advice->btree_possible = column->has_btree && !column->items_are_keys && !column->items->too_wide;
+	if (advice->btree_possible)
+		advice->btree_bytes = bf_estimate_btree(sample, column, advice->distinct);
+	advice->gin_possible = column->has_gin && keys != NULL && !keys->too_wide;
+	if (advice->gin_possible)
+		advice->gin_bytes = bf_estimate_gin(sample, keys, bf_sketch_distinct(keys, 1 / Max(bf_times(sample, keys), 1)));
 }
 
 /*
@@ -384,22 +302,18 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	int32		most;
 	Relation	table;
 	Sample		sample = {0};
-	Advice	   *advice;
-	Leaf	   *leaves;
-	int			leaf_count,
-				empty_count;
-	double		pages;
+	AttrNumber *numbers;
 
 	begin_rows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	oid = PG_GETARG_OID(0);
 	most = PG_GETARG_INT32(2);
-	if (most < 2 * SAMPLE_UNIT || most > MOST_SAMPLE_PAGES)
+	if (most < 2 * UNIT_PAGES || most > MOST_SAMPLE_PAGES)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of pages of the sample out of range: %d", most),
-				 errhint("It may be from %d to %d.", 2 * SAMPLE_UNIT, MOST_SAMPLE_PAGES)));
+				 errhint("It may be from %d to %d.", 2 * UNIT_PAGES, MOST_SAMPLE_PAGES)));
 	/*
 	 * Rights are checked before the lock is taken, and again afterwards, because they may have changed during the
 	 * wait.
@@ -409,24 +323,23 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	if (table == NULL)
 		bf_index_refuse_missing(oid);
 	check_table(oid);
-	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), &sample.columns);
-	sample.most_kept = Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / Max(sample.column_count, 1)));
-	advice = palloc0(Max(sample.column_count, 1) * sizeof(Advice));
-	leaves = bf_index_find_leaves(oid, &leaf_count, &empty_count, &pages);
+	numbers = palloc((RelationGetDescr(table)->natts + 1) * sizeof(AttrNumber));
+	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), numbers);
+	sample.context = AllocSetContextCreate(CurrentMemoryContext, "bf sample", ALLOCSET_DEFAULT_SIZES);
+	sample.columns = palloc0((sample.column_count + 1) * sizeof(SampleColumn));
+	for (int c = 0; c < sample.column_count; c++)
+		bf_column_begin(&sample.columns[c], TupleDescAttr(RelationGetDescr(table), numbers[c] - 1), sample.context,
+						Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / sample.column_count)));
+	bf_sample_begin(&sample, oid);
+	bf_sample_read(&sample, most);
 	for (int c = 0; c < sample.column_count; c++)
 	{
-		/* an index on an empty partition has one page; a GIN index has two */
-		advice[c].bf.bytes = advice[c].bf_lower.bytes = advice[c].btree_bytes = (double) empty_count * BLCKSZ;
-		advice[c].gin_bytes = (double) empty_count * 2 * BLCKSZ;
-		advice[c].btree_possible = advice[c].gin_possible = true;
-		advice[c].parts = palloc(MOST_PARTITIONS * sizeof(PartModels));
-		if (leaf_count > 1)
-			bf_index_keep_all_values(&sample.columns[c], CurrentMemoryContext);
+		Advice		advice = {0};
+
+		if (sample.columns[c].refused == NULL)
+			estimate(&sample, &sample.columns[c], &advice);
+		put_column(set, table, &sample, &sample.columns[c], &advice);
 	}
-	sample.context = AllocSetContextCreate(CurrentMemoryContext, "bf sample", ALLOCSET_DEFAULT_SIZES);
-	sample_leaves(&sample, leaves, leaf_count, pages, most, advice);
-	for (int c = 0; c < sample.column_count; c++)
-		put_column(set, table, &sample.columns[c], &advice[c]);
 	MemoryContextDelete(sample.context);
 	relation_close(table, AccessShareLock);
 	return (Datum) 0;

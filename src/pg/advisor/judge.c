@@ -18,11 +18,19 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
+#include "index/class_options.h"
+
 /* A table of fewer pages than this is read as quickly without an index. */
 #define SMALL_TABLE 128
 
 /* An index pays only if a look-up of a rare value reads at most this share of the table's pages. */
 #define WORTH 0.25
+
+/* The least share of pieces and ranges in which a range does not have a piece of another text. */
+#define LEAST_ABSENT 0.05
+
+/* If pieces of texts read fewer pages in vain than this, longer grams are not proposed. */
+#define FEW_PAGES 16
 
 /* Adds a remark to the advice. */
 static const char *
@@ -48,9 +56,9 @@ size_text(double bytes)
  * figures, and why. Returns NULL if none of them would be smaller.
  */
 static const char *
-why_too_large(const SampleColumn *column, const Advice *advice, const Figures *figures)
+why_too_large(const Sample *sample, const SampleColumn *column, const Advice *advice, const Figures *figures)
 {
-	const double table = (advice->heap_pages + advice->toast_pages) * BLCKSZ;
+	const double table = (sample->pages + sample->toast_pages) * BLCKSZ;
 	const char *items = column->items_are_keys ? "keys" : "values";
 	StringInfoData text;
 	const char *and = "";
@@ -78,12 +86,12 @@ why_too_large(const SampleColumn *column, const Advice *advice, const Figures *f
 	}
 	if (and[0] == '\0')
 		return NULL;
-	if (advice->unevenness > UNEVEN)
+	if (figures->unevenness > UNEVEN)
 		appendStringInfo(&text, ", because a range has %.0f times as many %s as the average one, "
-						 "and all filters of a group have one size", advice->unevenness, items);
+						 "and all filters of a group have one size", figures->unevenness, items);
 	else
 		appendStringInfo(&text, ", because a page has %.0f %s, each of which is on %.0f pages, "
-						 "and is stored for each range that has it", advice->items / advice->heap_pages, items,
+						 "and is stored for each range that has it", advice->items / sample->pages, items,
 						 Max(1, advice->value_pages / Max(1, Min(advice->distinct, advice->items))));
 	return text.data;
 }
@@ -115,21 +123,56 @@ divides_partitions(Relation table, const char *column)
 }
 
 bool
-bf_index_lower_rate_pays(const SampleColumn *column, const Advice *advice)
+bf_index_lower_rate_pays(const Sample *sample, const SampleColumn *column, const Advice *advice)
 {
 	/*
 	 * If items are keys, no lower rate is proposed. A query looks for several keys on average, and each of them rules
 	 * ranges out. The default rate of such an operator class was chosen with this in mind.
 	 */
 	return !column->items_are_keys && advice->bf_lower.pages_absent * 2 <= advice->bf.pages_absent &&
-		advice->bf.pages_absent + advice->bf.rare_extra <= WORTH * advice->heap_pages &&
-		why_too_large(column, advice, &advice->bf_lower) == NULL;
+		advice->bf.pages_rare <= WORTH * sample->pages &&
+		why_too_large(sample, column, advice, &advice->bf_lower) == NULL;
+}
+
+/*
+ * Returns a remark on an index on the grams of a text, with the n that leaves more pages unread. Returns NULL if most
+ * ranges that do not have a piece of a text have all its grams.
+ */
+static const char *
+remark_on_grams(Relation table, const Sample *sample, const SampleColumn *column)
+{
+	const Pieces *pieces = column->pieces;
+	Figures		figures[GRAM_INDEXES];
+	double		pages[GRAM_INDEXES];
+	char	   *statement;
+
+	for (int i = 0; i < GRAM_INDEXES; i++)
+	{
+		const Sketch *grams = column->grams[i];
+		int			length;
+
+		bf_estimate(sample, grams, BF_INDEX_GRAM_FPR, true, bf_sketch_distinct(grams, 1 / Max(bf_times(sample, grams), 1)),
+					&figures[i]);
+		length = figures[i].length;
+		/* if nearly all pieces are in all ranges, nothing is left out either */
+		if (pieces->ranges[length] < LEAST_ABSENT * pieces->asked[length])
+			return NULL;
+		pages[i] = sample->pages * pieces->in_vain[i][length] / Max(pieces->ranges[length], 1);
+	}
+	if (pages[0] > WORTH * sample->pages && pages[1] > WORTH * sample->pages)
+		return NULL;
+	if (pages[0] < FEW_PAGES || pages[1] > pages[0] / 2)
+		return psprintf("for LIKE, ILIKE and regular expressions: %s, %s",
+						bf_index_create_statement(table, column, column->gram_class, ""), size_text(figures[0].bytes));
+	statement = bf_index_create_statement(table, column, psprintf("%s (n = %u)", column->gram_class, bf_gram_lengths[1]), "");
+	return psprintf("for LIKE, ILIKE and regular expressions: %s, %s; %d characters that are nowhere read %.0f pages (with n = 4: %.0f), and fewer than %u leave nothing out",
+					statement, size_text(figures[1].bytes), PIECE_LENGTH, pages[1], pages[0], bf_gram_lengths[1]);
 }
 
 const char *
-bf_index_judge(Relation table, const SampleColumn *column, const Advice *advice, const Figures *figures, bool *pays)
+bf_index_judge(Relation table, const Sample *sample, const SampleColumn *column, const Advice *advice,
+			   const Figures *figures, bool *pays)
 {
-	const double rare = figures->pages_absent + figures->rare_extra;
 	const char *why;
 
 	*pays = false;
@@ -137,28 +180,26 @@ bf_index_judge(Relation table, const SampleColumn *column, const Advice *advice,
 		return column->refused;
 	if (IsSystemRelation(table) && !allowSystemTableMods)
 		return "no index can be made on a system catalog";
-	if (advice->rows < 1)
+	if (sample->rows < 1)
 		return has_subclass(RelationGetRelid(table)) && table->rd_rel->relkind == RELKIND_RELATION ?
 			"the table itself is empty: ask for one of its children" : "the table is empty: ask again when it has rows";
-	if (advice->heap_pages < SMALL_TABLE)
+	if (sample->pages < SMALL_TABLE)
 		return "the table is small: it is read as quickly without an index";
 	if (divides_partitions(table, column->name))
 		why = "does not pay: the partitions are divided by this column, so that PostgreSQL finds the one that has a value by itself, and BRIN or a B-tree its pages there";
-	else if (rare > WORTH * advice->heap_pages)
+	else if (figures->pages_rare > WORTH * sample->pages)
 		why = psprintf("does not pay: even a rare %s is in so many places that %.0f %% of the pages are read",
-					   column->items_are_keys ? "key" : "value", Min(100, 100 * rare / advice->heap_pages));
-	else if ((why = why_too_large(column, advice, figures)) == NULL)
+					   column->items_are_keys ? "key" : "value", Min(100, 100 * figures->pages_rare / sample->pages));
+	else if ((why = why_too_large(sample, column, advice, figures)) == NULL)
 	{
 		*pays = true;
 		why = psprintf("pays for %s that are rare or absent%s%s", column->items_are_keys ? "keys" : "values",
-					   figures->pages_frequent <= WORTH * advice->heap_pages ? "" :
+					   figures->pages_frequent <= WORTH * sample->pages ? "" :
 					   column->items_are_keys ? "; the most frequent key is found as quickly without an index" :
 					   "; the most frequent value is found as quickly without an index",
 					   figures == &advice->bf_lower ? "; the lower rate halves the pages that are read in vain" : "");
 	}
-	if (bf_index_has_left_out_keys(column) && column->items_are_keys)
+	if (column->left_out)
 		why = with_remark(why, "very long values were left out of the figures");
-	if (column->grams != NULL && bf_index_grams_are_everywhere(column->grams))
-		return why;
-	return with_remark(why, column->uses);
+	return with_remark(why, column->gram_class != NULL ? remark_on_grams(table, sample, column) : column->uses);
 }

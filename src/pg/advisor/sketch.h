@@ -1,0 +1,91 @@
+/*
+ * sketch.h: what the advisor keeps of the items of a column. An *item* is a value, or something inside it that an index
+ * has an entry for: a key of an operator class, an n-gram. A *unit* is up to 32 consecutive pages of a table, which are
+ * read together. The lengths of ranges that CREATE INDEX chooses are divisors of 32, so a unit has whole ranges of any
+ * length. Memory is bounded: the items of one unit, 63 numbers for each unit, and some 65,536 items.
+ */
+#ifndef STREAMBLOOM_PG_ADVISOR_SKETCH_H
+#define STREAMBLOOM_PG_ADVISOR_SKETCH_H
+
+#include "base/compat.h"
+
+#include "storage/itemptr.h"
+
+#define UNIT_PAGES 32
+#define LENGTHS 6				/* ranges of 1, 2, 4, 8, 16 and 32 pages */
+
+/* The number of the first range of 2^length pages in SketchUnit.items. */
+#define FIRST_OF_LENGTH(length) (2 * UNIT_PAGES - (2 * UNIT_PAGES >> (length)))
+
+/* A unit that was read: how many different items its ranges have, of each length. */
+typedef struct SketchUnit
+{
+	uint32		leaf;			/* the partition; see sample.h */
+	uint32		pages;
+	uint32		items[2 * UNIT_PAGES - 1];
+} SketchUnit;
+
+/* An item that was kept. If items are many, one in 2^zeros is kept, and those with many rows. */
+typedef struct KeptItem
+{
+	uint64		hash;
+	uint32		rows;			/* these four: in how many it is */
+	uint32		pages;
+	uint32		units;
+	uint32		ranges[LENGTHS];
+	uint32		last_unit;
+	uint32		bytes;			/* of its rows but the first, in a posting list of GIN */
+	uint16		size;			/* of its tuple in an index, without rows */
+	bool		frequent;		/* kept because it has many rows: stands for itself alone */
+	char		status;
+} KeptItem;
+
+/* more units than 2^GROWTHS cannot be read */
+#define GROWTHS 20
+
+struct kept_hash;
+struct unit_hash;
+
+typedef struct Sketch
+{
+	MemoryContext context;
+	struct unit_hash *unit;		/* the items of the unit that is being read */
+	struct kept_hash *kept;
+	uint32		most_kept;		/* for their hashes */
+	uint32		frequent;		/* how many are kept because they have many rows; at most as many */
+	int			zeros;
+	SketchUnit *units;
+	uint32		unit_count;
+	double		grown[GROWTHS]; /* how many different items the first 2^i units have */
+	uint32		room;
+	double		rows;			/* that were looked at */
+	double		items;			/* of all these rows together */
+	double		unit_rows;
+	bool		too_wide;		/* an item does not fit into a B-tree or GIN index */
+} Sketch;
+
+extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept);
+
+/*
+ * Counts an item of a row; tid is the row's place in its unit, whose pages are numbered from 0. An item that comes twice
+ * in one row counts once. Returns a pointer to the item's size if it is the first one in this unit, so that the caller
+ * can set it; else NULL.
+ */
+extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset);
+
+/* The pages of the unit that have this item, as bits. */
+extern uint32 bf_sketch_pages(const Sketch *sketch, uint64 hash);
+
+/* The number of items that are kept. */
+extern uint32 bf_sketch_kept(const Sketch *sketch);
+
+extern void bf_sketch_end_unit(Sketch *sketch, uint32 leaf, uint32 pages);
+
+/* Calls visit() for each item that was kept, with the number of items that it stands for. */
+extern void bf_sketch_visit(const Sketch *sketch, void (*visit) (const KeptItem *item, double weight, void *argument),
+							void *argument);
+
+/* Estimates how many different items all pages have, of which this share was looked at. */
+extern double bf_sketch_distinct(const Sketch *sketch, double share);
+
+#endif
