@@ -14,26 +14,10 @@
 -- PUBLIC has no rights on this table: a role with UPDATE or DELETE could stop all roll-ups by LOCK TABLE, and one with SELECT read last_error, which may
 -- hold values of rows. Owners write their definitions through the view tbf_rollup, and all others read them through tbf_rollups.
 CREATE TABLE tbf_rollup_definitions (
-	rollup regclass PRIMARY KEY,
-	source regclass NOT NULL,
-	item text NOT NULL,
-	time_column name NOT NULL,
-	condition text,
-	weight text,
-	group_columns name[] NOT NULL,
-	column_types text[] NOT NULL,
-	tiers text[] NOT NULL,
-	keep interval[] NOT NULL,
-	lateness interval NOT NULL,
-	top integer NOT NULL,
-	zone text NOT NULL,
-	half_life interval,
-	folded timestamptz[] NOT NULL,
-	counted_to timestamptz,
-	open_from timestamptz NOT NULL DEFAULT '-infinity',
-	filled boolean NOT NULL DEFAULT false,
-	last_error text,
-	last_error_at timestamptz
+	rollup regclass PRIMARY KEY, source regclass NOT NULL, item text NOT NULL, time_column name NOT NULL, condition text, weight text,
+	group_columns name[] NOT NULL, column_types text[] NOT NULL, tiers text[] NOT NULL, keep interval[] NOT NULL, lateness interval NOT NULL,
+	top integer NOT NULL, zone text NOT NULL, half_life interval, folded timestamptz[] NOT NULL, counted_to timestamptz,
+	open_from timestamptz NOT NULL DEFAULT '-infinity', filled boolean NOT NULL DEFAULT false, last_error text, last_error_at timestamptz
 ) WITH (fillfactor = 20);
 COMMENT ON TABLE tbf_rollup_definitions IS 'what all roll-ups are made of, and how far they are: the table beneath the views tbf_rollup and tbf_rollups';
 COMMENT ON COLUMN tbf_rollup_definitions.column_types IS 'the types of the time column and of these columns, as the rows were counted; numeric(1000,2): of any precision, with two digits after the point';
@@ -47,9 +31,7 @@ COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh fai
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
 -- The table belongs to a superuser, even if the role that has created the extension is not one. That role can dump the table with its database, and
 -- restore it.
-DO $$ BEGIN
-	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
-END $$;
+DO $$ BEGIN EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom')); END $$;
 
 -- LOCK TABLE needs UPDATE or DELETE on the whole relation. So PUBLIC has UPDATE only column by column, and _tbf_rollup_dropped deletes instead of DELETE.
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
@@ -103,9 +85,7 @@ BEGIN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
 	-- (The notice of a short half-life, which would come at each refresh, is not shown. tbf_rollup_create() warns.)
-	IF half_life IS NOT NULL THEN
-		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
-	END IF;
+	IF half_life IS NOT NULL THEN EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life; END IF;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
@@ -136,9 +116,7 @@ BEGIN
 		RETURN OLD;
 	END IF;
 	-- A source that was dropped becomes 0, written as "-": a dump would hold its OID, which another table may have where the dump is restored.
-	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
-		NEW.source := 0;
-	END IF;
+	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN NEW.source := 0; END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
 	RETURN NEW;
 END $$;
@@ -261,9 +239,7 @@ BEGIN
 			WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = part AND (attnum > 0 OR part = time_column) AND NOT attisdropped)
 		UNION ALL SELECT 'datatype_mismatch', format('column %I of %s is of type %s', time_column, source, atttypid::regtype), 'The time of a hit is a timestamp with time zone, or one without, which is read as UTC.'
 			FROM pg_attribute WHERE attrelid = source AND attname = time_column AND NOT attisdropped AND atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype)) rules LIMIT 1;
-	IF wrong.state IS NOT NULL THEN
-		RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, HINT = wrong.hint;
-	END IF;
+	IF wrong.state IS NOT NULL THEN RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, HINT = wrong.hint; END IF;
 	BEGIN
 		parts := parse_ident(name);
 	EXCEPTION WHEN invalid_parameter_value THEN

@@ -61,14 +61,10 @@ BEGIN
 	-- of two hours overlap. A bucket that starts before lo does not belong to this step.
 	WHILE cut < hi LOOP
 		tier := 1;
-		WHILE tier < cardinality(def.tiers) AND cut < def.folded[tier] LOOP
-			tier := tier + 1;
-		END LOOP;
+		WHILE tier < cardinality(def.tiers) AND cut < def.folded[tier] LOOP tier := tier + 1; END LOOP;
 		EXECUTE format('SELECT s, %1$s._tbf_rollup_bucket_end(s, $2, $3) FROM %1$s._tbf_rollup_bucket_start($1, $2, $3) s', extension) INTO starts, ends USING cut, def.tiers[tier], def.zone;
 		IF starts >= lo THEN
-			cuts := cuts || cut;
-			all_tiers := all_tiers || tier;
-			all_starts := all_starts || starts;
+			cuts := cuts || cut; all_tiers := all_tiers || tier; all_starts := all_starts || starts;
 			all_ends := all_ends || ends;
 		END IF;
 		cut := ends;
@@ -220,12 +216,8 @@ BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	place := greatest(place, def.folded[cardinality(def.folded)]);
 	EXECUTE format('SELECT least(coalesce(%1$s._tbf_rollup_hit($1, $2, least($2 + interval ''32 days'', $3), false), %1$s._tbf_rollup_hit($1, $2, $3, false)), (SELECT min(starts) FROM %2$s WHERE $4 AND starts >= $2 AND starts <= $3))', extension, rollup) INTO first USING rollup, place, until, stored;
-	IF first IS NULL OR first >= until THEN
-		RETURN;
-	END IF;
-	WHILE tier < cardinality(def.tiers) AND first < def.folded[tier] LOOP
-		tier := tier + 1;
-	END LOOP;
+	IF first IS NULL OR first >= until THEN RETURN; END IF;
+	WHILE tier < cardinality(def.tiers) AND first < def.folded[tier] LOOP tier := tier + 1; END LOOP;
 	unit := CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END;
 	EXECUTE format('SELECT %1$s._tbf_rollup_bucket_start($1, $2, $4), %1$s._tbf_rollup_bucket_start($1, $3, $4)', extension) INTO lo, hi USING first, def.tiers[tier], unit, def.zone;
 	FOR i IN 1 .. pace LOOP
@@ -253,8 +245,7 @@ DECLARE
 	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted double precision;
 	many_pieces CONSTANT integer := 60; few_pieces integer; gathered boolean := false; number bigint;
 BEGIN
-	done := false;
-	pace := coalesce(pace, 1);
+	done := false; pace := coalesce(pace, 1);
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
 		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state',
 			HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
@@ -268,15 +259,11 @@ BEGIN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
 			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
 	END IF;
-	IF goal IS NULL THEN
-		EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING def.source;
-	END IF;
+	IF goal IS NULL THEN EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING def.source; END IF;
 	EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
 	IF empty AND def.filled THEN
 		-- TRUNCATE or DELETE has taken all rows.
-		def.counted_to := NULL;
-		def.open_from := '-infinity';
-		def.filled := false;
+		def.counted_to := NULL; def.open_from := '-infinity'; def.filled := false;
 		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		place := CASE WHEN goal IS NOT NULL AND ordinary THEN '-infinity' ELSE place END;
 	END IF;
@@ -291,10 +278,7 @@ BEGIN
 		END IF;
 		EXECUTE format('SELECT %s._tbf_rollup_hit($1, $2, $3, true)', extension) INTO goal USING rollup, place, least(clock_timestamp(), to_time);
 		goal := CASE WHEN ordinary THEN greatest(goal, def.counted_to) ELSE coalesce(goal, '-infinity') END;
-		IF goal IS NULL THEN
-			done := true;
-			RETURN;
-		END IF;
+		IF goal IS NULL THEN done := true; RETURN; END IF;
 		IF ordinary AND empty THEN
 			-- The first refresh counts old hits in the tier to which their age belongs.
 			FOR i IN 1 .. tiers LOOP
@@ -307,9 +291,7 @@ BEGIN
 			EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		END IF;
 		IF isfinite(place) THEN
-			WHILE tier < tiers AND place < def.folded[tier] LOOP
-				tier := tier + 1;
-			END LOOP;
+			WHILE tier < tiers AND place < def.folded[tier] LOOP tier := tier + 1; END LOOP;
 			EXECUTE bucket_start INTO place USING place, def.tiers[tier], def.zone;
 		END IF;
 	END IF;
@@ -319,10 +301,7 @@ BEGIN
 	IF place < 'infinity' THEN
 		-- A refresh up to to_time counts no hit at that time.
 		EXECUTE format('SELECT * FROM %s._tbf_rollup_range($1, $2, $3, $4, false)', extension) INTO lo, hi USING rollup, place, least(goal + interval '1 microsecond', to_time), pace;
-		IF lo IS NULL THEN
-			place := 'infinity';
-			RETURN;
-		END IF;
+		IF lo IS NULL THEN place := 'infinity'; RETURN; END IF;
 		EXECUTE format('SELECT %s._tbf_rollup_step($1, $2, $3, $4)', extension) INTO counted USING rollup, lo, hi, closing;
 		pace := CASE WHEN counted < 100000 THEN least(2 * pace, 32) WHEN counted > 1000000 THEN greatest(pace / 2, 1) ELSE pace END;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s)', self) INTO def.filled;
@@ -359,9 +338,7 @@ BEGIN
 			EXIT WHEN number = 0;
 			few_pieces := 4;
 		END LOOP;
-		IF few_pieces = 4 THEN
-			RETURN;
-		END IF;
+		IF few_pieces = 4 THEN RETURN; END IF;
 	END IF;
 
 	-- folding

@@ -140,10 +140,7 @@ BEGIN
 		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, %3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
 		FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, %3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, asked)
 		INTO hits_from, hits_to USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
-	IF item IS NULL THEN
-		hits_from := NULL;
-		hits_to := NULL;
-	END IF;
+	IF item IS NULL THEN hits_from := NULL; hits_to := NULL; END IF;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_counted(text, regclass, text, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of tbf_rollup_count() and the like';
 
