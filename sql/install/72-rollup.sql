@@ -27,10 +27,9 @@ COMMENT ON COLUMN tbf_rollup_definitions.open_from IS 'no row that is not closed
 COMMENT ON COLUMN tbf_rollup_definitions.filled IS 'the roll-up has rows; if it has none all the same, they were deleted, and the next refresh counts them anew';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
 
--- DROP TABLE of a roll-up leaves its definition here. pg_dump leaves such definitions out.
+-- pg_dump leaves out definitions of roll-ups that DROP TABLE has dropped.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
--- The table belongs to a superuser, even if the role that has created the extension is not one. That role can dump the table with its database, and
--- restore it.
+-- The table belongs to a superuser. The role that has created the extension can dump the table with its database, and restore it.
 DO $$ BEGIN EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom')); END $$;
 
 -- LOCK TABLE needs UPDATE or DELETE on the whole relation. So PUBLIC has UPDATE only column by column, and _tbf_rollup_dropped deletes instead of DELETE.
@@ -159,8 +158,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_definition(regclass, boolean, boolean, boolean) IS 'implementation of the functions of roll-ups: the definition, or an error';
 
--- at - span, or -infinity if that is before 4712 BC: no earlier hits are counted. (The starts of their buckets, and times around these, would be outside
--- of PostgreSQL's range.) Days and months are those of UTC.
+-- at - span, in UTC, or -infinity if that is before 4712 BC: no earlier hits are counted, since times around them would be out of range.
 CREATE FUNCTION _tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
@@ -184,8 +182,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The types of columns; null for one that does not exist. The length of varchar and varbit is left out, and a precision is written as 1000, since they
--- only limit the values.
+-- The types of columns; null for one that does not exist. What only limits values is left out: a length, and a precision, which is written as 1000.
 CREATE FUNCTION _tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
@@ -216,11 +213,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION _tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
 
--- ------------------------------------------------------------- create
-
 CREATE FUNCTION _tbf_rollup_volatile(query text) RETURNS boolean AS 'MODULE_PATHNAME', 'tbf_rollup_volatile' LANGUAGE C STABLE STRICT COST 1000;
 COMMENT ON FUNCTION _tbf_rollup_volatile(text) IS 'implementation of tbf_rollup_create(): whether a query calls a volatile function';
-
 CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
 		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -257,13 +251,11 @@ BEGIN
 	PERFORM set_config('client_min_messages', 'warning', true) WHERE messages <> 'error';
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
 	EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING source;
-
 	FOR short IN SELECT * FROM (SELECT 'half-life', half_life UNION ALL SELECT 'time to keep a tier', k FROM unnest(keep) k UNION ALL SELECT 'lateness', lateness) t (what, span)
 			WHERE span > interval '0' AND span < interval '1 minute' LOOP
 		RAISE WARNING 'the % "%" is shorter than a minute, the shortest bucket of a roll-up', short.what, short.span USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END LOOP;
-	-- The queries for item and weight also select the time column. Without it, an item such as count(*) would be accepted; with it, PostgreSQL
-	-- refuses the query, since the column is in no GROUP BY.
+	-- With the time column, PostgreSQL refuses the query of an item such as count(*).
 	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s WHERE false', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
 			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) AND false', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
 			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s WHERE false', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
@@ -280,20 +272,17 @@ BEGIN
 				HINT = 'If it gives another value for a row each time, as random() does, each refresh counts the row again. If it does not, declare the function STABLE.';
 		END IF;
 	END LOOP;
-
 	-- the type of the items
-	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof(s.item) AS item FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true) i
+	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof((SELECT (%s\n) FROM %s WHERE false)) AS item) i
 		JOIN pg_type t ON t.oid = i.item JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_type e ON e.oid = t.typarray', item, source) INTO type;
 	IF type.typarray = 0 OR type.typtype = 'c' OR type.atttypid = 'record'::regtype THEN
 		RAISE EXCEPTION '%', CASE type.atttypid WHEN 'record'::regtype THEN 'items of a roll-up cannot be rows without a type' ELSE format('items of type %s cannot be rolled up', type.atttypid::regtype) END USING ERRCODE = 'datatype_mismatch',
 			HINT = CASE type.atttypid WHEN 'record'::regtype THEN '' ELSE 'To count the elements of an array, give unnest(column). ' END || 'To count other values, give an expression of a type of their own, such as text or concat_ws('' '', host, url).';
 	END IF;
-	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query need not read any row of the
-	-- source.
-	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true',
+	-- tbf_agg() raises an error if the type cannot be that of an item, even for a null item.
+	EXECUTE format(E'SELECT %1$s.tbf_agg(coalesce((SELECT (%4$s\n) FROM %5$s WHERE false), NULL::%2$s.%3$I), NULL::timestamptz, NULL::interval)',
 		extension, type.nspname, type.typname, item, source);
-	-- A table whose definition is lost gets one. How far it is, its rows say: no hit that was counted is newer than counted_to, and what is before
-	-- folded is in later tiers.
+	-- A table whose definition is lost gets one. Its rows say how far it is.
 	made := to_regclass(place);
 	EXECUTE format('SELECT %s._tbf_rollup_unknown($1) ~ ''lost'' AND NOT EXISTS (SELECT FROM %1$s.tbf_rollup r WHERE r.rollup = $1) AND EXISTS (SELECT FROM pg_class WHERE oid = $1 AND relkind = ''r'' AND pg_has_role(relowner, ''USAGE''))', extension) INTO lost USING made;
 	IF lost THEN
@@ -336,7 +325,6 @@ BEGIN
 	RETURN made;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_make(name, text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create()';
-
 CREATE FUNCTION tbf_rollup_create(name text, source regclass, item text, time_column name, condition text DEFAULT NULL, weight text DEFAULT NULL, group_by name[] DEFAULT '{}',
 		tiers text[] DEFAULT '{hour,day,month}', keep interval[] DEFAULT '{35 days,2 years,null}', lateness interval DEFAULT '2 hours', top integer DEFAULT 100,
 		zone text DEFAULT 'UTC', half_life interval DEFAULT '7 days') RETURNS regclass LANGUAGE sql
@@ -344,7 +332,6 @@ BEGIN ATOMIC
 	SELECT _tbf_rollup_make(pg_catalog.current_schema(), name, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life);
 END;
 COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up: an empty table for tbf_rollup_refresh(), or a table whose definition is lost. item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
-
 CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');

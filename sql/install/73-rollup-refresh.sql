@@ -22,8 +22,7 @@ COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz,
 -- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and group the row `made`
 -- and the `change`. Buckets that end at `closing` or earlier are to be closed. Hits from the future are left out.
 CREATE FUNCTION _tbf_rollup_query(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS text LANGUAGE plpgsql STABLE
-	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' AS $$
+	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record; place text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); item record; at text;
@@ -32,33 +31,23 @@ DECLARE
 	buckets text; arguments text;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
-	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ IS DISTINCT FROM made', extension)
-			USING def.group_columns || def.time_column, def.source, def.column_types[2:] || def.column_types[1] LOOP
-		IF changed.now_ IS NULL AND changed.c = ANY (def.group_columns) THEN
-			RAISE EXCEPTION '% has no grouping column %', def.source, quote_ident(changed.c) USING ERRCODE = 'undefined_column',
-				DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
-				HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(changed.c));
-		END IF;
-		CONTINUE WHEN changed.now_ IS NULL;
-		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch',
-			DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
+	EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE coalesce(now_, '''') <> made LIMIT 1', extension) INTO changed
+		USING def.group_columns || def.time_column, def.source, def.column_types[2:] || def.column_types[1];
+	IF changed.now_ IS NULL AND changed.made IS NOT NULL THEN
+		RAISE EXCEPTION '% has no grouping column %', def.source, quote_ident(changed.c) USING ERRCODE = 'undefined_column', DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
+			HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(changed.c));
+	ELSIF changed.made IS NOT NULL THEN
+		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch', DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
 			HINT = 'If its values mean the same as before, change column_types in the row of the roll-up in tbf_rollup. Otherwise make the roll-up anew.';
-	END LOOP;
-
+	END IF;
 	-- A time without zone is read as UTC. In comparisons the bounds are converted, and not the column, so that an index on the column can be used.
 	SELECT format(CASE WHEN atttypid = 'timestamp'::regtype THEN '%I AT TIME ZONE ''UTC''' ELSE '%I' END, def.time_column),
 			CASE WHEN atttypid = 'timestamp'::regtype THEN '%I %s %L::timestamptz AT TIME ZONE ''UTC''' ELSE '%I %s %L::timestamptz' END
 		INTO at, bound FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
-	IF NOT FOUND THEN
-		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
-			HINT = 'If the column has another name or type now, change time_column in the row of the roll-up in tbf_rollup, or make the roll-up anew.';
-	END IF;
 	SELECT coalesce(string_agg(format(', %I AS g%s', c, n), '' ORDER BY n), ''),
 			CASE WHEN cardinality(def.group_columns) = 0 THEN '''{}''::jsonb' ELSE 'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')' END
 		INTO columns, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
-
-	-- The buckets. The hits of a bucket begin at its cut, which is later than its start where clocks are put back by half an hour: there the buckets
-	-- of two hours overlap. A bucket that starts before lo does not belong to this step.
+	-- Where clocks are put back by half an hour, the buckets of two hours overlap: the second one starts before its first hit (cut).
 	WHILE cut < hi LOOP
 		tier := 1;
 		WHILE tier < cardinality(def.tiers) AND cut < def.folded[tier] LOOP tier := tier + 1; END LOOP;
@@ -72,27 +61,21 @@ BEGIN
 	EXECUTE format('SELECT max(newest) FROM %s WHERE starts >= $1 AND starts < $2', place) INTO latest USING lo, hi;
 	EXECUTE format('SELECT array_agg(jsonb_populate_record(NULL::%s, to_jsonb(u) || jsonb_build_object(''closed'', ends <= $4)) ORDER BY n) FROM unnest($1, $2, $3) WITH ORDINALITY u(tier, starts, ends, n)', place)
 		INTO buckets USING all_tiers, all_starts, all_ends, closing;
-
-	-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to this one, or an error is raised. The
-	-- lists have the collation of the column hot.
+	-- Items are cast to their type in the roll-up, or an error is raised. They have the collation of its lists.
 	SELECT format('%I.%I', n.nspname, t.typname) AS type, CASE WHEN c.oid IS NULL THEN '' ELSE format('COLLATE %s.%I', c.collnamespace::regnamespace, c.collname) END AS collation INTO item
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
 		WHERE a.attrelid = rollup AND a.attname = 'hot';
 	arguments := format('stored, id, item, at, weight, bucket, %L::%s[], %L, %s', buckets, place, latest, def.top);
-	-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and '24 hours', may be written
-	-- differently.
+	-- Groups are compared as they are stored (jsonb): equal values, such as '1 day' and '24 hours', may be written differently.
 	RETURN format($sql$
 		SELECT %1$s AS groups, (%2$L::timestamptz[])[bucket] AS starts, (%3$L::timestamptz[])[bucket] AS ends, %4$s._tbf_rollup_made_agg(%5$s) AS made, %4$s._tbf_rollup_change_agg(%5$s) AS change
 		FROM (SELECT NULL::%6$s AS stored, NULL::tid AS id, coalesce(item, NULL::%7$s)::%7$s %8$s AS item, at, w AS weight, width_bucket(at, %9$L::timestamptz[]) AS bucket, %10$s AS groups
 			FROM (SELECT %11$s AS at, (%12$s
 				) AS item, coalesce((%13$s
-				), NULL::double precision) AS w %14$s
-				FROM %15$s WHERE (%16$s
-				) AND %17$s) hit
-			WHERE item IS NOT NULL
+				), NULL::double precision) AS w %14$s FROM %15$s WHERE (%16$s
+				) AND %17$s) hit WHERE item IS NOT NULL
 			UNION ALL SELECT r, r.ctid, NULL, NULL, NULL, array_position(%2$L::timestamptz[], r.starts), r.groups FROM %6$s r
-			WHERE r.starts >= %18$L AND r.starts < %19$L AND r.tier = (%20$L::smallint[])[array_position(%2$L::timestamptz[], r.starts)]) s
-		GROUP BY bucket%21$s$sql$,
+			WHERE r.starts >= %18$L AND r.starts < %19$L AND r.tier = (%20$L::smallint[])[array_position(%2$L::timestamptz[], r.starts)]) s GROUP BY bucket%21$s$sql$,
 		CASE WHEN cardinality(def.group_columns) > 0 THEN 'groups' ELSE '''{}''::jsonb' END, all_starts, all_ends, extension, arguments, place, item.type, item.collation, cuts, groups, at, def.item, coalesce(def.weight, '1'), columns,
 		(SELECT quote_ident(nspname) || '.' || quote_ident(relname) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = def.source), coalesce(def.condition, 'true'),
 		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(cuts[1], lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
@@ -146,9 +129,7 @@ BEGIN
 		SELECT id, tier, starts, ends, number FROM (SELECT *, count(*) OVER (PARTITION BY tier, starts, groups) AS number FROM (
 			SELECT p.*, sum(cardinality) OVER (PARTITION BY tier, starts, groups ORDER BY cardinality, id ROWS UNBOUNDED PRECEDING) AS items
 			FROM (SELECT ctid AS id, tier, starts, ends, groups, f, hits, sum(hits) OVER (PARTITION BY tier, starts, groups) AS all_hits FROM %1$s WHERE starts >= $1 AND NOT closed) p, %2$s.tbf_info(f)
-			WHERE 8 * hits <= all_hits AND layout = 'exact') s
-			WHERE items <= 65536) t
-		WHERE number > 1$sql$, rollup, extension) USING lo;
+			WHERE 8 * hits <= all_hits AND layout = 'exact') s WHERE items <= 65536) t WHERE number > 1$sql$, rollup, extension) USING lo;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
@@ -197,8 +178,7 @@ BEGIN
 			FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] JOIN pg_inherits i ON i.inhparent = p.partrelid JOIN pg_class c ON c.oid = i.inhrelid, pg_get_expr(c.relpartbound, c.oid) bound
 			WHERE p.partrelid = def.source AND p.partstrat = 'r' AND a.attname = def.time_column AND (CASE WHEN lo < hi THEN hi > lo + interval '32 days' END))
 		SELECT greatest(starts, lo) AS starts, least(ends, hi) AS ends, CASE WHEN newest THEN -extract(epoch FROM least(ends, hi)) ELSE extract(epoch FROM greatest(starts, lo)) END AS place FROM part WHERE relkind <> 'r' OR pg_relation_size(oid) > 0
-		UNION ALL SELECT lo, hi, 0 WHERE NOT EXISTS (SELECT FROM part)
-		ORDER BY place LOOP
+		UNION ALL SELECT lo, hi, 0 WHERE NOT EXISTS (SELECT FROM part) ORDER BY place LOOP
 		EXECUTE ask INTO hit USING span.starts, span.ends;
 		EXIT WHEN hit IS NOT NULL;
 	END LOOP;
@@ -267,7 +247,6 @@ BEGIN
 		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		place := CASE WHEN goal IS NOT NULL AND ordinary THEN '-infinity' ELSE place END;
 	END IF;
-
 	-- up to when (goal), and from when (place)
 	IF goal IS NULL THEN
 		IF ordinary THEN
@@ -296,7 +275,6 @@ BEGIN
 		END IF;
 	END IF;
 	EXECUTE before INTO closing USING CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END, def.lateness;
-
 	-- counting
 	IF place < 'infinity' THEN
 		-- A refresh up to to_time counts no hit at that time.
@@ -311,9 +289,7 @@ BEGIN
 		place := CASE WHEN hi > goal THEN 'infinity' ELSE hi END;
 		RETURN;
 	END IF;
-
-	-- Closing: makes one closed row for each bucket that is over and each group. It does not read the source, so hits that the source no longer has
-	-- stay counted.
+	-- Closing does not read the source, so hits that it no longer has stay counted.
 	EXECUTE format('SELECT min(starts) FROM %s WHERE starts >= $1 AND NOT closed', self) INTO first USING def.open_from;
 	EXECUTE fold INTO number USING rollup, format('starts >= %1$L AND (tier, starts, groups) IN (SELECT tier, starts, groups FROM %2$s WHERE starts >= %1$L AND NOT closed AND ends <= %3$L)', first, self, closing), true, NULL::integer, NULL::timestamptz, NULL::timestamptz;
 	IF number > 0 THEN
@@ -321,7 +297,6 @@ BEGIN
 		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		RETURN;
 	END IF;
-
 	-- Gathering: when an open bucket has many pieces (rows with some of its hits), those of all open buckets of the last days are replaced by fewer
 	-- rows at once. They are in the same pages, which would otherwise go into the WAL once for each bucket that is closed.
 	IF ordinary THEN
@@ -340,7 +315,6 @@ BEGIN
 		END LOOP;
 		IF few_pieces = 4 THEN RETURN; END IF;
 	END IF;
-
 	-- folding
 	IF ordinary THEN
 		FOR i IN 1 .. tiers LOOP
@@ -416,18 +390,16 @@ BEGIN
 			COMMIT;
 			PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 			RAISE EXCEPTION 'roll-up % could not be refreshed: %', rollup, message USING ERRCODE = failed,
-				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'),
-				HINT = coalesce(nullif(hint, ''), CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END,
-					'The next refresh goes on from there.');
+				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'), HINT = coalesce(nullif(hint, ''),
+					CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END, 'The next refresh goes on from there.');
 		END IF;
-		IF done THEN
-			COMMIT;
-			EXIT;
-		ELSIF isfinite(place) AND clock_timestamp() > told + interval '10 seconds' THEN
+		EXIT WHEN done;
+		IF isfinite(place) AND clock_timestamp() > told + interval '10 seconds' THEN
 			RAISE NOTICE 'roll-up % has counted the hits up to %, of those up to %', rollup, place, goal;
 			told := clock_timestamp();
 		END IF;
 	END LOOP;
+	COMMIT;
 END $$;
 COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';
 

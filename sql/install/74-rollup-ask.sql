@@ -81,8 +81,7 @@ CREATE FUNCTION _tbf_rollup_item_of(rollup regclass, item text) RETURNS text LAN
 $$;
 COMMENT ON FUNCTION _tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
 
--- The k hottest items; if each_group is true, those of each group. If counted is true, their bounds come from the filters, too, and not from the
--- lists of hot items alone.
+-- The k hottest items; if each_group is true, those of each group. counted: their bounds come from the filters, too.
 CREATE FUNCTION _tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
 	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
@@ -104,21 +103,18 @@ BEGIN
 		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END, CASE WHEN each_group THEN 'GROUP BY r.groups' END) USING ids, lows, highs, k, counted;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
-
 CREATE FUNCTION tbf_rollup_top(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
 		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
 	SELECT h.item, h.hits_from, h.hits_to, h.others_to FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, groups, false, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top(regclass, integer, timestamptz, text, jsonb, boolean) IS 'the k hottest items of a roll-up at a time, from its lists, with bounds of their decayed hits; no item that is not among them has more than others_to. weight: an expression of age (an interval), such as decay_polynomial(age, 1, ''1 day'') (null: by the half-life of the roll-up); where it rises with age it must be the largest between age and age + width. groups: only these values of the grouping columns. counted: bounds by the filters, which differ only by the lengths of buckets';
-
 CREATE FUNCTION tbf_rollup_top_by_group(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, counted boolean DEFAULT false,
 		OUT groups jsonb, OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
 	SELECT h.groups, h.item, h.hits_from, h.hits_to, h.others_to FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, '{}', true, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top_by_group(regclass, integer, timestamptz, text, boolean) IS 'as tbf_rollup_top(), for each combination of the grouping columns';
-
 CREATE FUNCTION tbf_rollup_top_between(rollup regclass, from_time timestamptz, to_time timestamptz, k integer DEFAULT 10, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
 		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
@@ -126,8 +122,6 @@ BEGIN ATOMIC
 	FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top_between(regclass, timestamptz, timestamptz, integer, jsonb, boolean) IS 'as tbf_rollup_top(), of the undecayed hits from from_time to before to_time (null: all). Rows of which a part lies within count in hits_to only';
-
--- The hits of an item, given as text.
 CREATE FUNCTION _tbf_rollup_counted(path text, rollup regclass, item text, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb,
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -148,8 +142,7 @@ COMMENT ON FUNCTION _tbf_rollup_counted(text, regclass, text, timestamptz, text,
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
 		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 BEGIN
-	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression `weight` are looked up there.
-	-- So every name here has its schema.
+	-- The names in `weight` are looked up in the caller's search_path, so this function sets none, and every name has its schema.
 	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;
@@ -163,8 +156,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
 
--- The merged filter of all rows, each with its weight `high`; null if there are none. of_low: only of rows whose weight `low` is not 0, which with
--- from_time and to_time are those that lie between them as a whole.
+-- The merged filter of all rows, each with its weight `high`; null: there are none. of_low: only of rows whose weight `low` is not 0.
 CREATE FUNCTION _tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -177,7 +169,6 @@ BEGIN
 	RETURN merged.f;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_merged(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb, boolean) IS 'implementation of tbf_rollup_filter() and the like';
-
 CREATE FUNCTION tbf_rollup_filter(rollup regclass, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}') RETURNS tbf LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT _tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, at, weight, NULL, NULL, groups, false);
@@ -195,8 +186,6 @@ BEGIN ATOMIC
 		coalesce(tbf_cardinality(_tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false)), 0);
 END;
 COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, jsonb) IS 'how many different items have hits from from_time to before to_time (null: all): in the rows that lie within, and in those of which a part does. Exact up to 65,536 items, then an estimate';
-
--- The items whose hits have risen most.
 CREATE FUNCTION _tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
 	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
 	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
@@ -214,8 +203,7 @@ BEGIN
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	EXECUTE format('SELECT count(*) FROM %s._tbf_rollup_weights(NULL, $1, NULL, NULL, ''-infinity'', ''-infinity'', $2)', extension) USING rollup, only_groups;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
-	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in the time `before`, only the
-	-- part of that time from this hit on counts.
+	-- The length of the time `before`, from the first hit of the roll-up on, divided by that of `recent`; at least 1.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
 		WITH row AS MATERIALIZED (
