@@ -92,8 +92,7 @@ COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, tex
 -- group_columns and zone a refresh finds what is counted, so they stay.
 CREATE FUNCTION _tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	wrong record;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); wrong record;
 BEGIN
 	SELECT * INTO wrong FROM (
 		SELECT 'wrong_object_type' AS state, format('%s is no table', coalesce(NEW.rollup::text, 'null')) AS message, 'The definition of a roll-up names its table.' AS detail, 'Make roll-ups with tbf_rollup_create().' AS hint
@@ -111,8 +110,7 @@ BEGIN
 			'Give the type of the time column, and then one for each grouping column.' WHERE cardinality(NEW.column_types) <> 1 + cardinality(NEW.group_columns) OR array_position(NEW.column_types, NULL) IS NOT NULL) rules LIMIT 1;
 	IF wrong.state IS NOT NULL THEN
 		RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, DETAIL = wrong.detail, HINT = wrong.hint;
-	ELSIF TG_OP = 'DELETE' THEN
-		RETURN OLD;
+	ELSIF TG_OP = 'DELETE' THEN RETURN OLD;
 	END IF;
 	-- A source that was dropped becomes 0, written as "-": a dump would hold its OID, which another table may have where the dump is restored.
 	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN NEW.source := 0; END IF;
@@ -122,7 +120,6 @@ END $$;
 COMMENT ON FUNCTION _tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER _tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION _tbf_rollup_guard();
 
--- The hint for a table that is no roll-up. pg_dump of a table or a schema leaves the definition of a roll-up behind.
 CREATE FUNCTION _tbf_rollup_unknown(relation regclass) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT CASE WHEN (SELECT pg_catalog.array_agg(a.attname ORDER BY a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped)
@@ -168,8 +165,7 @@ COMMENT ON FUNCTION _tbf_rollup_before(timestamptz, interval) IS 'implementation
 -- Raises an error if row-level security applies to the source, or to a table that it reads as a view. With row_security off, as the functions that read
 -- the source have it, PostgreSQL refuses the query instead of hiding rows. If it is refused with row_security on, too, that error is raised.
 CREATE FUNCTION _tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
-DECLARE
-	reason text;
+DECLARE reason text;
 BEGIN
 	EXECUTE format('SELECT FROM %s WHERE false', source);
 EXCEPTION WHEN insufficient_privilege THEN
@@ -203,8 +199,6 @@ BEGIN ATOMIC
 				FROM (VALUES (pg_catalog.date_trunc(unit, at, zone)), (pg_catalog.date_trunc(unit, at + interval '24 hours', zone))) m(midnight)) e) s) END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
-
--- The end of a bucket, which is the start of the next one.
 CREATE FUNCTION _tbf_rollup_bucket_end(starts timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit IN ('minute', 'hour') THEN starts + ('1 ' || unit)::pg_catalog.interval
@@ -212,12 +206,10 @@ BEGIN ATOMIC
 			+ interval '12 hours') AT TIME ZONE zone, unit, zone) END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
-
 CREATE FUNCTION _tbf_rollup_volatile(query text) RETURNS boolean AS 'MODULE_PATHNAME', 'tbf_rollup_volatile' LANGUAGE C STABLE STRICT COST 1000;
 COMMENT ON FUNCTION _tbf_rollup_volatile(text) IS 'implementation of tbf_rollup_create(): whether a query calls a volatile function';
 CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
-		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	parts text[]; wrong record; place text; made regclass; type record; short record; failed text; hint text; lost boolean; volatile boolean;
@@ -247,7 +239,6 @@ BEGIN
 			AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = source AND a.attnum = i.indkey[0] WHERE i.indrelid = source AND attname = time_column AND indisvalid AND indpred IS NULL) THEN
 		RAISE NOTICE '% has no index that begins with %', source, quote_ident(time_column) USING DETAIL = 'Each step of a refresh will read the whole table.', HINT = format('CREATE INDEX ON %s (%I)', source, time_column);
 	END IF;
-	-- The rest of the function shows no notice of PostgreSQL's own.
 	PERFORM set_config('client_min_messages', 'warning', true) WHERE messages <> 'error';
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
 	EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING source;
@@ -272,7 +263,6 @@ BEGIN
 				HINT = 'If it gives another value for a row each time, as random() does, each refresh counts the row again. If it does not, declare the function STABLE.';
 		END IF;
 	END LOOP;
-	-- the type of the items
 	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof((SELECT (%s\n) FROM %s WHERE false)) AS item) i
 		JOIN pg_type t ON t.oid = i.item JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_type e ON e.oid = t.typarray', item, source) INTO type;
 	IF type.typarray = 0 OR type.typtype = 'c' OR type.atttypid = 'record'::regtype THEN
@@ -319,7 +309,7 @@ BEGIN
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, $14, $15, ''-infinity'', $15 IS NOT NULL)', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life, folded, counted_to;
-	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not find.
+	-- finds the errors in expressions that the checks above did not find
 	EXECUTE format('SELECT %s._tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
 	PERFORM set_config('client_min_messages', messages, true);
 	RETURN made;
@@ -334,8 +324,7 @@ END;
 COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up: an empty table for tbf_rollup_refresh(), or a table whose definition is lost. item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
 CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	names text[]; job bigint;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); names text[]; job bigint;
 BEGIN
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1, true)', extension) USING rollup;
 	-- A step locks rows of the table first and its definition later, and this function the other way round: without the lock there could be a deadlock.

@@ -5,19 +5,18 @@
 -- Two aggregates over the hits and the rows of a bucket and group (src/pg/tbf/rollup_count.c). PostgreSQL keeps one state for both. stored and id: a
 -- row of the roll-up; item, at and weight: a hit of the source. bucket: a number in the array of buckets, which are rows with tier, starts, ends, and
 -- closed if the bucket is to be closed. latest: the newest hit that the roll-up has of all these buckets; null: rows are made one, without hits.
-CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits double precision, hot_over double precision, hot_rest double precision,
-	missing double precision, left_source double precision);
+CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits float8, hot_over float8, hot_rest float8, missing float8, left_source float8);
 COMMENT ON TYPE _tbf_rollup_change IS 'implementation of tbf_rollup_refresh(): rows that are replaced, and rows whose bounds become wider';
-CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg and the like';
-CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg';
-CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_made_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that is to be inserted';
-CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_change_agg';
-CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
+CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg and the like';
+CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg';
+CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_made_agg(anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that is to be inserted';
+CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_change_agg';
+CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
 
 -- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and group the row `made`
 -- and the `change`. Buckets that end at `closing` or earlier are to be closed. Hits from the future are left out.
@@ -72,7 +71,7 @@ BEGIN
 		FROM (SELECT NULL::%6$s AS stored, NULL::tid AS id, coalesce(item, NULL::%7$s)::%7$s %8$s AS item, at, w AS weight, width_bucket(at, %9$L::timestamptz[]) AS bucket, %10$s AS groups
 			FROM (SELECT %11$s AS at, (%12$s
 				) AS item, coalesce((%13$s
-				), NULL::double precision) AS w %14$s FROM %15$s WHERE (%16$s
+				), NULL::float8) AS w %14$s FROM %15$s WHERE (%16$s
 				) AND %17$s) hit WHERE item IS NOT NULL
 			UNION ALL SELECT r, r.ctid, NULL, NULL, NULL, array_position(%2$L::timestamptz[], r.starts), r.groups FROM %6$s r
 			WHERE r.starts >= %18$L AND r.starts < %19$L AND r.tier = (%20$L::smallint[])[array_position(%2$L::timestamptz[], r.starts)]) s GROUP BY bucket%21$s$sql$,
@@ -86,13 +85,11 @@ COMMENT ON FUNCTION _tbf_rollup_query(regclass, timestamptz, timestamptz, timest
 -- Counts the hits of the buckets from lo to before hi, and returns how many hits the new rows have. One session at a time has its lock. REQUIRES: READ
 -- COMMITTED, so that the statements after the lock see what the previous holder has written. The planner cannot know how few buckets and groups there
 -- are, and would sort all hits. (But the query of a view may need a sort of its own.)
-CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
+CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS float8
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C'
-	SET enable_sort = off SET jit = off SET row_security = off AS $$
+	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	query text; counted double precision;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); query text; counted float8;
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT %s._tbf_rollup_query($1, $2, $3, $4)', extension) INTO query USING rollup, lo, hi, closing;
@@ -104,8 +101,7 @@ BEGIN
 		), wider AS (
 			UPDATE %2$s r SET oldest = starts, newest = greatest(r.newest, w.newest), hits = r.hits + w.hits, hot_over = r.hot_over + w.hot_over, hot_rest = r.hot_rest + w.hot_rest
 			FROM (SELECT id, newest, CASE n WHEN 1 THEN hits ELSE 0 END AS hits, CASE n WHEN 1 THEN hot_over ELSE 0 END AS hot_over, CASE n WHEN 1 THEN hot_rest ELSE 0 END AS hot_rest
-				FROM (SELECT (change).* FROM counted) c, unnest(wider) WITH ORDINALITY u(id, n)) w
-			WHERE r.ctid = w.id AND (w.newest > r.newest OR w.hits > 0 OR w.hot_over > 0 OR w.hot_rest > 0)
+				FROM (SELECT (change).* FROM counted) c, unnest(wider) WITH ORDINALITY u(id, n)) w WHERE r.ctid = w.id AND (w.newest > r.newest OR w.hits > 0 OR w.hot_over > 0 OR w.hot_rest > 0)
 		), made AS (
 			INSERT INTO %2$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT (made).tier, (made).starts, (made).ends, (made).closed, groups, (made).oldest, (made).newest, (made).hits, (made).f, (made).hot, (made).hot_hits, (made).hot_over, (made).hot_rest
@@ -138,8 +134,7 @@ COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation
 CREATE FUNCTION _tbf_rollup_fold(rollup regclass, which text, closed boolean, tier integer DEFAULT NULL, lo timestamptz DEFAULT NULL, hi timestamptz DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	made bigint;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); made bigint;
 BEGIN
 	EXECUTE format($sql$
 		WITH gone AS (
@@ -161,8 +156,7 @@ COMMENT ON FUNCTION _tbf_rollup_fold(regclass, text, boolean, integer, timestamp
 CREATE FUNCTION _tbf_rollup_hit(rollup regclass, lo timestamptz, hi timestamptz, newest boolean) RETURNS timestamptz LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET row_security = off AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record; ask text; span record; hit timestamptz;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); def record; ask text; span record; hit timestamptz;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	SELECT replace(format('SELECT %s(%I)@ FROM %s WHERE %2$I >= $1@ AND %2$I <= $2@', CASE WHEN newest THEN 'max' ELSE 'min' END, def.time_column, def.source), '@', CASE atttypid WHEN 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END)
@@ -190,8 +184,7 @@ COMMENT ON FUNCTION _tbf_rollup_hit(regclass, timestamptz, timestamptz, boolean)
 -- stored: rows of the roll-up are looked for, too.
 CREATE FUNCTION _tbf_rollup_range(rollup regclass, place timestamptz, until timestamptz, pace integer, stored boolean, OUT lo timestamptz, OUT hi timestamptz) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record; first timestamptz; tier integer := 1; unit text;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); def record; first timestamptz; tier integer := 1; unit text;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	place := greatest(place, def.folded[cardinality(def.folded)]);
@@ -218,21 +211,18 @@ DECLARE
 	bucket_end CONSTANT text := format('SELECT %s._tbf_rollup_bucket_end($1, $2, $3)', extension);
 	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension);
 	fold CONSTANT text := format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $5, $6)', extension);
-	-- writes how far the roll-up is, as def has it
 	write CONSTANT text := format('UPDATE %s.tbf_rollup r SET counted_to = $2, open_from = $3, filled = $4, folded = $5, last_error = $6, last_error_at = CASE WHEN $6 IS NOT NULL THEN last_error_at END
 		WHERE r.rollup = $1 AND (counted_to, open_from, filled, folded, last_error) IS DISTINCT FROM ($2, $3, $4, $5, $6)', extension);
 	self CONSTANT text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); first timestamptz; target timestamptz; lo timestamptz;
-	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted double precision;
+	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted float8;
 	many_pieces CONSTANT integer := 60; few_pieces integer; gathered boolean := false; number bigint;
 BEGIN
 	done := false; pace := coalesce(pace, 1);
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state',
-			HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
+		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state', HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
 	END IF;
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	-- again, since another session may have changed it meanwhile
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
@@ -275,7 +265,6 @@ BEGIN
 		END IF;
 	END IF;
 	EXECUTE before INTO closing USING CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END, def.lateness;
-	-- counting
 	IF place < 'infinity' THEN
 		-- A refresh up to to_time counts no hit at that time.
 		EXECUTE format('SELECT * FROM %s._tbf_rollup_range($1, $2, $3, $4, false)', extension) INTO lo, hi USING rollup, place, least(goal + interval '1 microsecond', to_time), pace;
@@ -315,7 +304,6 @@ BEGIN
 		END LOOP;
 		IF few_pieces = 4 THEN RETURN; END IF;
 	END IF;
-	-- folding
 	IF ordinary THEN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
@@ -402,10 +390,8 @@ BEGIN
 	COMMIT;
 END $$;
 COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';
-
--- An item is missing as often as the source has more hits of it than the filters count.
 CREATE FUNCTION tbf_rollup_compare(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
-	RETURNS TABLE (starts timestamptz, ends timestamptz, missing double precision, gone double precision) LANGUAGE plpgsql STABLE
+	RETURNS TABLE (starts timestamptz, ends timestamptz, missing float8, gone float8) LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
@@ -416,7 +402,6 @@ BEGIN
 	IF from_time > to_time THEN
 		RAISE EXCEPTION 'from_time % is later than to_time %', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'The time goes from from_time to before to_time.';
 	END IF;
-	-- whole buckets: those that have from_time, and the last moment before to_time
 	EXECUTE format('SELECT coalesce($1, complete_to, ''-infinity'') FROM %s.tbf_rollups r WHERE r.rollup = $2', extension) INTO hi USING to_time, rollup;
 	lo := CASE WHEN from_time >= '4712-01-01 00:00 UTC BC' THEN least(from_time, clock_timestamp()) ELSE '-infinity' END;
 	hi := CASE WHEN hi >= '4712-01-01 00:00 UTC BC' THEN least(hi, clock_timestamp() + interval '1 day') ELSE '-infinity' END;
