@@ -14,26 +14,10 @@
 -- PUBLIC has no rights on this table: a role with UPDATE or DELETE could stop all roll-ups by LOCK TABLE, and one with SELECT read last_error, which may
 -- hold values of rows. Owners write their definitions through the view tbf_rollup, and all others read them through tbf_rollups.
 CREATE TABLE tbf_rollup_definitions (
-	rollup regclass PRIMARY KEY,
-	source regclass NOT NULL,
-	item text NOT NULL,
-	time_column name NOT NULL,
-	condition text,
-	weight text,
-	group_columns name[] NOT NULL,
-	column_types text[] NOT NULL,
-	tiers text[] NOT NULL,
-	keep interval[] NOT NULL,
-	lateness interval NOT NULL,
-	top integer NOT NULL,
-	zone text NOT NULL,
-	half_life interval,
-	folded timestamptz[] NOT NULL,
-	counted_to timestamptz,
-	open_from timestamptz NOT NULL DEFAULT '-infinity',
-	filled boolean NOT NULL DEFAULT false,
-	last_error text,
-	last_error_at timestamptz
+	rollup regclass PRIMARY KEY, source regclass NOT NULL, item text NOT NULL, time_column name NOT NULL, condition text, weight text,
+	group_columns name[] NOT NULL, column_types text[] NOT NULL, tiers text[] NOT NULL, keep interval[] NOT NULL, lateness interval NOT NULL,
+	top integer NOT NULL, zone text NOT NULL, half_life interval, folded timestamptz[] NOT NULL, counted_to timestamptz,
+	open_from timestamptz NOT NULL DEFAULT '-infinity', filled boolean NOT NULL DEFAULT false, last_error text, last_error_at timestamptz
 ) WITH (fillfactor = 20);
 COMMENT ON TABLE tbf_rollup_definitions IS 'what all roll-ups are made of, and how far they are: the table beneath the views tbf_rollup and tbf_rollups';
 COMMENT ON COLUMN tbf_rollup_definitions.column_types IS 'the types of the time column and of these columns, as the rows were counted; numeric(1000,2): of any precision, with two digits after the point';
@@ -43,13 +27,10 @@ COMMENT ON COLUMN tbf_rollup_definitions.open_from IS 'no row that is not closed
 COMMENT ON COLUMN tbf_rollup_definitions.filled IS 'the roll-up has rows; if it has none all the same, they were deleted, and the next refresh counts them anew';
 COMMENT ON COLUMN tbf_rollup_definitions.last_error IS 'why the last refresh failed; null: it did not';
 
--- DROP TABLE of a roll-up leaves its definition here. pg_dump leaves such definitions out.
+-- pg_dump leaves out definitions of roll-ups that DROP TABLE has dropped.
 SELECT pg_catalog.pg_extension_config_dump('tbf_rollup_definitions', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rollup)');
--- The table belongs to a superuser, even if the role that has created the extension is not one. That role can dump the table with its database, and
--- restore it.
-DO $$ BEGIN
-	EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom'));
-END $$;
+-- The table belongs to a superuser. The role that has created the extension can dump the table with its database, and restore it.
+DO $$ BEGIN EXECUTE pg_catalog.format('GRANT SELECT, INSERT ON tbf_rollup_definitions TO %s', (SELECT extowner::pg_catalog.regrole FROM pg_catalog.pg_extension WHERE extname = 'streambloom')); END $$;
 
 -- LOCK TABLE needs UPDATE or DELETE on the whole relation. So PUBLIC has UPDATE only column by column, and _tbf_rollup_dropped deletes instead of DELETE.
 CREATE VIEW tbf_rollup WITH (security_barrier) AS SELECT * FROM tbf_rollup_definitions d
@@ -103,9 +84,7 @@ BEGIN
 		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = 'invalid_parameter_value', HINT = 'The view pg_timezone_names has all zones, such as ''Europe/Berlin''.';
 	END;
 	-- (The notice of a short half-life, which would come at each refresh, is not shown. tbf_rollup_create() warns.)
-	IF half_life IS NOT NULL THEN
-		EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life;
-	END IF;
+	IF half_life IS NOT NULL THEN EXECUTE format('SELECT %s.decay_exponential(interval ''0'', $1)', extension) USING half_life; END IF;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create(): an error if there can be no roll-up with these parameters';
 
@@ -113,8 +92,7 @@ COMMENT ON FUNCTION _tbf_rollup_check(text[], interval[], interval, integer, tex
 -- group_columns and zone a refresh finds what is counted, so they stay.
 CREATE FUNCTION _tbf_rollup_guard() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	wrong record;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); wrong record;
 BEGIN
 	SELECT * INTO wrong FROM (
 		SELECT 'wrong_object_type' AS state, format('%s is no table', coalesce(NEW.rollup::text, 'null')) AS message, 'The definition of a roll-up names its table.' AS detail, 'Make roll-ups with tbf_rollup_create().' AS hint
@@ -132,20 +110,16 @@ BEGIN
 			'Give the type of the time column, and then one for each grouping column.' WHERE cardinality(NEW.column_types) <> 1 + cardinality(NEW.group_columns) OR array_position(NEW.column_types, NULL) IS NOT NULL) rules LIMIT 1;
 	IF wrong.state IS NOT NULL THEN
 		RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, DETAIL = wrong.detail, HINT = wrong.hint;
-	ELSIF TG_OP = 'DELETE' THEN
-		RETURN OLD;
+	ELSIF TG_OP = 'DELETE' THEN RETURN OLD;
 	END IF;
 	-- A source that was dropped becomes 0, written as "-": a dump would hold its OID, which another table may have where the dump is restored.
-	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN
-		NEW.source := 0;
-	END IF;
+	IF NEW.source IS NOT NULL AND has_table_privilege(NEW.source, 'SELECT') IS NULL THEN NEW.source := 0; END IF;
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING NEW.tiers, NEW.keep, NEW.lateness, NEW.top, NEW.zone, NEW.half_life;
 	RETURN NEW;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_guard() IS 'trigger of tbf_rollup_definitions: only the owner of a roll-up changes its definition, and only what the rows do not depend on';
 CREATE TRIGGER _tbf_rollup_guard BEFORE INSERT OR UPDATE OR DELETE ON tbf_rollup_definitions FOR EACH ROW EXECUTE FUNCTION _tbf_rollup_guard();
 
--- The hint for a table that is no roll-up. pg_dump of a table or a schema leaves the definition of a roll-up behind.
 CREATE FUNCTION _tbf_rollup_unknown(relation regclass) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT CASE WHEN (SELECT pg_catalog.array_agg(a.attname ORDER BY a.attnum) FROM pg_catalog.pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped)
@@ -181,8 +155,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_definition(regclass, boolean, boolean, boolean) IS 'implementation of the functions of roll-ups: the definition, or an error';
 
--- at - span, or -infinity if that is before 4712 BC: no earlier hits are counted. (The starts of their buckets, and times around these, would be outside
--- of PostgreSQL's range.) Days and months are those of UTC.
+-- at - span, in UTC, or -infinity if that is before 4712 BC: no earlier hits are counted, since times around them would be out of range.
 CREATE FUNCTION _tbf_rollup_before(at timestamptz, span interval) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE SET timezone = 'UTC'
 BEGIN ATOMIC
 	SELECT CASE WHEN extract(epoch FROM at) - extract(epoch FROM span) < extract(epoch FROM timestamptz '4712-01-01 00:00 UTC BC') THEN timestamptz '-infinity' ELSE at - span END;
@@ -192,8 +165,7 @@ COMMENT ON FUNCTION _tbf_rollup_before(timestamptz, interval) IS 'implementation
 -- Raises an error if row-level security applies to the source, or to a table that it reads as a view. With row_security off, as the functions that read
 -- the source have it, PostgreSQL refuses the query instead of hiding rows. If it is refused with row_security on, too, that error is raised.
 CREATE FUNCTION _tbf_rollup_no_row_security(source regclass) RETURNS void LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
-DECLARE
-	reason text;
+DECLARE reason text;
 BEGIN
 	EXECUTE format('SELECT FROM %s WHERE false', source);
 EXCEPTION WHEN insufficient_privilege THEN
@@ -206,8 +178,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_no_row_security(regclass) IS 'implementation of the functions of roll-ups: an error if row-level security applies to the source, or to a table that it reads as a view';
 
--- The types of columns; null for one that does not exist. The length of varchar and varbit is left out, and a precision is written as 1000, since they
--- only limit the values.
+-- The types of columns; null for one that does not exist. What only limits values is left out: a length, and a precision, which is written as 1000.
 CREATE FUNCTION _tbf_rollup_types(source regclass, columns name[]) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT pg_catalog.array_agg(pg_catalog.format_type(a.atttypid, CASE WHEN a.atttypid = pg_catalog.regtype 'numeric' AND a.atttypmod >= 4 THEN ((1000 << 16) | ((a.atttypmod - 4) & 65535)) + 4
@@ -228,8 +199,6 @@ BEGIN ATOMIC
 				FROM (VALUES (pg_catalog.date_trunc(unit, at, zone)), (pg_catalog.date_trunc(unit, at + interval '24 hours', zone))) m(midnight)) e) s) END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_bucket_start(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the start of the bucket that has this time';
-
--- The end of a bucket, which is the start of the next one.
 CREATE FUNCTION _tbf_rollup_bucket_end(starts timestamptz, unit text, zone text) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT CASE WHEN unit IN ('minute', 'hour') THEN starts + ('1 ' || unit)::pg_catalog.interval
@@ -237,15 +206,10 @@ BEGIN ATOMIC
 			+ interval '12 hours') AT TIME ZONE zone, unit, zone) END;
 END;
 COMMENT ON FUNCTION _tbf_rollup_bucket_end(timestamptz, text, text) IS 'implementation of the functions of roll-ups: the end of the bucket that starts at this time';
-
--- ------------------------------------------------------------- create
-
 CREATE FUNCTION _tbf_rollup_volatile(query text) RETURNS boolean AS 'MODULE_PATHNAME', 'tbf_rollup_volatile' LANGUAGE C STABLE STRICT COST 1000;
 COMMENT ON FUNCTION _tbf_rollup_volatile(text) IS 'implementation of tbf_rollup_create(): whether a query calls a volatile function';
-
 CREATE FUNCTION _tbf_rollup_make(default_schema name, name text, source regclass, item text, time_column name, condition text, weight text, group_by name[],
-		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+		tiers text[], keep interval[], lateness interval, top integer, zone text, half_life interval) RETURNS regclass LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	parts text[]; wrong record; place text; made regclass; type record; short record; failed text; hint text; lost boolean; volatile boolean;
@@ -261,9 +225,7 @@ BEGIN
 			WHERE NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = part AND (attnum > 0 OR part = time_column) AND NOT attisdropped)
 		UNION ALL SELECT 'datatype_mismatch', format('column %I of %s is of type %s', time_column, source, atttypid::regtype), 'The time of a hit is a timestamp with time zone, or one without, which is read as UTC.'
 			FROM pg_attribute WHERE attrelid = source AND attname = time_column AND NOT attisdropped AND atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype)) rules LIMIT 1;
-	IF wrong.state IS NOT NULL THEN
-		RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, HINT = wrong.hint;
-	END IF;
+	IF wrong.state IS NOT NULL THEN RAISE EXCEPTION '%', wrong.message USING ERRCODE = wrong.state, HINT = wrong.hint; END IF;
 	BEGIN
 		parts := parse_ident(name);
 	EXCEPTION WHEN invalid_parameter_value THEN
@@ -277,17 +239,14 @@ BEGIN
 			AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = source AND a.attnum = i.indkey[0] WHERE i.indrelid = source AND attname = time_column AND indisvalid AND indpred IS NULL) THEN
 		RAISE NOTICE '% has no index that begins with %', source, quote_ident(time_column) USING DETAIL = 'Each step of a refresh will read the whole table.', HINT = format('CREATE INDEX ON %s (%I)', source, time_column);
 	END IF;
-	-- The rest of the function shows no notice of PostgreSQL's own.
 	PERFORM set_config('client_min_messages', 'warning', true) WHERE messages <> 'error';
 	EXECUTE format('SELECT %s._tbf_rollup_check($1, $2, $3, $4, $5, $6)', extension) USING tiers, keep, lateness, top, zone, half_life;
 	EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING source;
-
 	FOR short IN SELECT * FROM (SELECT 'half-life', half_life UNION ALL SELECT 'time to keep a tier', k FROM unnest(keep) k UNION ALL SELECT 'lateness', lateness) t (what, span)
 			WHERE span > interval '0' AND span < interval '1 minute' LOOP
 		RAISE WARNING 'the % "%" is shorter than a minute, the shortest bucket of a roll-up', short.what, short.span USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END LOOP;
-	-- The queries for item and weight also select the time column. Without it, an item such as count(*) would be accepted; with it, PostgreSQL
-	-- refuses the query, since the column is in no GROUP BY.
+	-- With the time column, PostgreSQL refuses the query of an item such as count(*).
 	FOR type IN VALUES ('item', item, E'SELECT (%1$s\n), %3$I FROM %2$s WHERE false', 'It is a column of the source or an expression over its columns, such as ''lower(url)''.'),
 			('condition', condition, E'SELECT FROM %2$s WHERE (%1$s\n) AND false', 'It is an expression of type boolean over the columns of the source, such as ''status = 404''.'),
 			('weight', weight, E'SELECT coalesce((%1$s\n), 0::float8), %3$I FROM %2$s WHERE false', 'It is a number over the columns of the source, such as ''bytes''.') LOOP
@@ -304,20 +263,16 @@ BEGIN
 				HINT = 'If it gives another value for a row each time, as random() does, each refresh counts the row again. If it does not, declare the function STABLE.';
 		END IF;
 	END LOOP;
-
-	-- the type of the items
-	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof(s.item) AS item FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true) i
+	EXECUTE format(E'SELECT t.typname, n.nspname, t.oid AS atttypid, t.typarray, e.typname AS array_name, t.typtype FROM (SELECT pg_typeof((SELECT (%s\n) FROM %s WHERE false)) AS item) i
 		JOIN pg_type t ON t.oid = i.item JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_type e ON e.oid = t.typarray', item, source) INTO type;
 	IF type.typarray = 0 OR type.typtype = 'c' OR type.atttypid = 'record'::regtype THEN
 		RAISE EXCEPTION '%', CASE type.atttypid WHEN 'record'::regtype THEN 'items of a roll-up cannot be rows without a type' ELSE format('items of type %s cannot be rolled up', type.atttypid::regtype) END USING ERRCODE = 'datatype_mismatch',
 			HINT = CASE type.atttypid WHEN 'record'::regtype THEN '' ELSE 'To count the elements of an array, give unnest(column). ' END || 'To count other values, give an expression of a type of their own, such as text or concat_ws('' '', host, url).';
 	END IF;
-	-- tbf_agg() raises an error if the type cannot be that of an item. It does so even for a null item, so this query need not read any row of the
-	-- source.
-	EXECUTE format(E'SELECT %s.tbf_agg(coalesce(s.item, NULL::%s.%I), NULL::timestamptz, NULL::interval) FROM (SELECT) one LEFT JOIN (SELECT (%s\n) AS item FROM %s WHERE false) s ON true',
+	-- tbf_agg() raises an error if the type cannot be that of an item, even for a null item.
+	EXECUTE format(E'SELECT %1$s.tbf_agg(coalesce((SELECT (%4$s\n) FROM %5$s WHERE false), NULL::%2$s.%3$I), NULL::timestamptz, NULL::interval)',
 		extension, type.nspname, type.typname, item, source);
-	-- A table whose definition is lost gets one. How far it is, its rows say: no hit that was counted is newer than counted_to, and what is before
-	-- folded is in later tiers.
+	-- A table whose definition is lost gets one. Its rows say how far it is.
 	made := to_regclass(place);
 	EXECUTE format('SELECT %s._tbf_rollup_unknown($1) ~ ''lost'' AND NOT EXISTS (SELECT FROM %1$s.tbf_rollup r WHERE r.rollup = $1) AND EXISTS (SELECT FROM pg_class WHERE oid = $1 AND relkind = ''r'' AND pg_has_role(relowner, ''USAGE''))', extension) INTO lost USING made;
 	IF lost THEN
@@ -354,13 +309,12 @@ BEGIN
 	EXECUTE format('INSERT INTO %s._tbf_rollup_dropped VALUES ($1)', extension) USING made;
 	EXECUTE format('INSERT INTO %s.tbf_rollup VALUES ($1, $2, $3, $4, $5, $6, $7, %1$s._tbf_rollup_types($2, $4 || $7), $8, $9, $10, $11, $12, $13, $14, $15, ''-infinity'', $15 IS NOT NULL)', extension)
 		USING made, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life, folded, counted_to;
-	-- Counts the hits of an empty range of time. This finds the errors in expressions that the checks above did not find.
+	-- finds the errors in expressions that the checks above did not find
 	EXECUTE format('SELECT %s._tbf_rollup_step($1, ''-infinity'', ''-infinity'', ''-infinity'')', extension) USING made;
 	PERFORM set_config('client_min_messages', messages, true);
 	RETURN made;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_make(name, text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'implementation of tbf_rollup_create()';
-
 CREATE FUNCTION tbf_rollup_create(name text, source regclass, item text, time_column name, condition text DEFAULT NULL, weight text DEFAULT NULL, group_by name[] DEFAULT '{}',
 		tiers text[] DEFAULT '{hour,day,month}', keep interval[] DEFAULT '{35 days,2 years,null}', lateness interval DEFAULT '2 hours', top integer DEFAULT 100,
 		zone text DEFAULT 'UTC', half_life interval DEFAULT '7 days') RETURNS regclass LANGUAGE sql
@@ -368,11 +322,9 @@ BEGIN ATOMIC
 	SELECT _tbf_rollup_make(pg_catalog.current_schema(), name, source, item, time_column, condition, weight, group_by, tiers, keep, lateness, top, zone, half_life);
 END;
 COMMENT ON FUNCTION tbf_rollup_create(text, regclass, text, name, text, text, name[], text[], interval[], interval, integer, text, interval) IS 'makes a roll-up: an empty table for tbf_rollup_refresh(), or a table whose definition is lost. item: an expression over the columns of the source; time_column: of the type timestamptz, or timestamp, which is read as UTC; condition: which rows are counted (null: all); weight: an expression, how many hits a row counts as, 0 or more and less than 2^33 (null: 1); group_by: columns whose values are counted apart; tiers: minute, hour, day, week, month, quarter or year; keep: how long each tier is kept; lateness: how late rows may be committed; top: 1 to 10,000 entries of the list of hot items of a row; zone: in which days begin; half_life: what questions use if they name no decay (null: none). Functions and operators in the expressions need their schemas, unless it is pg_catalog';
-
 CREATE FUNCTION tbf_rollup_drop(rollup regclass) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	names text[]; job bigint;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); names text[]; job bigint;
 BEGIN
 	EXECUTE format('SELECT %s._tbf_rollup_definition($1, true)', extension) USING rollup;
 	-- A step locks rows of the table first and its definition later, and this function the other way round: without the lock there could be a deadlock.

@@ -5,25 +5,23 @@
 -- Two aggregates over the hits and the rows of a bucket and group (src/pg/tbf/rollup_count.c). PostgreSQL keeps one state for both. stored and id: a
 -- row of the roll-up; item, at and weight: a hit of the source. bucket: a number in the array of buckets, which are rows with tier, starts, ends, and
 -- closed if the bucket is to be closed. latest: the newest hit that the roll-up has of all these buckets; null: rows are made one, without hits.
-CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits double precision, hot_over double precision, hot_rest double precision,
-	missing double precision, left_source double precision);
+CREATE TYPE _tbf_rollup_change AS (gone tid[], wider tid[], newest timestamptz, hits float8, hot_over float8, hot_rest float8, missing float8, left_source float8);
 COMMENT ON TYPE _tbf_rollup_change IS 'implementation of tbf_rollup_refresh(): rows that are replaced, and rows whose bounds become wider';
-CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg and the like';
-CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg';
-CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_made_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that is to be inserted';
-CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_change_agg';
-CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight double precision, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
-COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, double precision, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
+CREATE FUNCTION _tbf_rollup_agg_add(internal, stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_add(internal, anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg and the like';
+CREATE FUNCTION _tbf_rollup_agg_made(internal, stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS anyelement AS 'MODULE_PATHNAME', 'tbf_rollup_agg_made' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_made(internal, anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_made_agg';
+CREATE AGGREGATE _tbf_rollup_made_agg(stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_made, FINALFUNC_EXTRA, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_made_agg(anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): the row that is to be inserted';
+CREATE FUNCTION _tbf_rollup_agg_change(internal, stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) RETURNS _tbf_rollup_change AS 'MODULE_PATHNAME', 'tbf_rollup_agg_change' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_change(internal, anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of _tbf_rollup_change_agg';
+CREATE AGGREGATE _tbf_rollup_change_agg(stored anyelement, id tid, item "any", at timestamptz, weight float8, bucket integer, buckets anyarray, latest timestamptz, top integer) (SFUNC = _tbf_rollup_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_agg_change, FINALFUNC_EXTRA, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_change_agg(anyelement, tid, "any", timestamptz, float8, integer, anyarray, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): what it replaces';
 
 -- Returns a query of what is to be changed in the buckets from lo to before hi, which are starts of buckets: for each bucket and group the row `made`
 -- and the `change`. Buckets that end at `closing` or earlier are to be closed. Hits from the future are left out.
 CREATE FUNCTION _tbf_rollup_query(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS text LANGUAGE plpgsql STABLE
-	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' AS $$
+	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
 	def record; place text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); item record; at text;
@@ -32,43 +30,29 @@ DECLARE
 	buckets text; arguments text;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
-	FOR changed IN EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE now_ IS DISTINCT FROM made', extension)
-			USING def.group_columns || def.time_column, def.source, def.column_types[2:] || def.column_types[1] LOOP
-		IF changed.now_ IS NULL AND changed.c = ANY (def.group_columns) THEN
-			RAISE EXCEPTION '% has no grouping column %', def.source, quote_ident(changed.c) USING ERRCODE = 'undefined_column',
-				DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
-				HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(changed.c));
-		END IF;
-		CONTINUE WHEN changed.now_ IS NULL;
-		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch',
-			DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
+	EXECUTE format('SELECT c, now_, made FROM ROWS FROM (unnest($1), unnest(%s._tbf_rollup_types($2, $1)), unnest($3)) u(c, now_, made) WHERE coalesce(now_, '''') <> made LIMIT 1', extension) INTO changed
+		USING def.group_columns || def.time_column, def.source, def.column_types[2:] || def.column_types[1];
+	IF changed.now_ IS NULL AND changed.made IS NOT NULL THEN
+		RAISE EXCEPTION '% has no grouping column %', def.source, quote_ident(changed.c) USING ERRCODE = 'undefined_column', DETAIL = 'Grouping columns of a roll-up cannot be changed, because its rows were made by them.',
+			HINT = format('If the column was renamed, make a view in which it is called %s, and change source in the row of the roll-up in tbf_rollup to it. If it is gone, make the roll-up anew.', quote_ident(changed.c));
+	ELSIF changed.made IS NOT NULL THEN
+		RAISE EXCEPTION 'column % of % is of type %, and was of type %', quote_ident(changed.c), def.source, changed.now_, changed.made USING ERRCODE = 'datatype_mismatch', DETAIL = 'Hits that are counted already might not be found under the new values, and be counted again.',
 			HINT = 'If its values mean the same as before, change column_types in the row of the roll-up in tbf_rollup. Otherwise make the roll-up anew.';
-	END LOOP;
-
+	END IF;
 	-- A time without zone is read as UTC. In comparisons the bounds are converted, and not the column, so that an index on the column can be used.
 	SELECT format(CASE WHEN atttypid = 'timestamp'::regtype THEN '%I AT TIME ZONE ''UTC''' ELSE '%I' END, def.time_column),
 			CASE WHEN atttypid = 'timestamp'::regtype THEN '%I %s %L::timestamptz AT TIME ZONE ''UTC''' ELSE '%I %s %L::timestamptz' END
 		INTO at, bound FROM pg_attribute WHERE attrelid = def.source AND attname = def.time_column AND NOT attisdropped AND atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype);
-	IF NOT FOUND THEN
-		RAISE EXCEPTION '% has no column % with the time of a hit', def.source, quote_ident(def.time_column) USING ERRCODE = 'undefined_column',
-			HINT = 'If the column has another name or type now, change time_column in the row of the roll-up in tbf_rollup, or make the roll-up anew.';
-	END IF;
 	SELECT coalesce(string_agg(format(', %I AS g%s', c, n), '' ORDER BY n), ''),
 			CASE WHEN cardinality(def.group_columns) = 0 THEN '''{}''::jsonb' ELSE 'jsonb_build_object(' || coalesce(string_agg(format('%L, g%s', c, n), ', ' ORDER BY n), '') || ')' END
 		INTO columns, groups FROM unnest(def.group_columns) WITH ORDINALITY u(c, n);
-
-	-- The buckets. The hits of a bucket begin at its cut, which is later than its start where clocks are put back by half an hour: there the buckets
-	-- of two hours overlap. A bucket that starts before lo does not belong to this step.
+	-- Where clocks are put back by half an hour, the buckets of two hours overlap: the second one starts before its first hit (cut).
 	WHILE cut < hi LOOP
 		tier := 1;
-		WHILE tier < cardinality(def.tiers) AND cut < def.folded[tier] LOOP
-			tier := tier + 1;
-		END LOOP;
+		WHILE tier < cardinality(def.tiers) AND cut < def.folded[tier] LOOP tier := tier + 1; END LOOP;
 		EXECUTE format('SELECT s, %1$s._tbf_rollup_bucket_end(s, $2, $3) FROM %1$s._tbf_rollup_bucket_start($1, $2, $3) s', extension) INTO starts, ends USING cut, def.tiers[tier], def.zone;
 		IF starts >= lo THEN
-			cuts := cuts || cut;
-			all_tiers := all_tiers || tier;
-			all_starts := all_starts || starts;
+			cuts := cuts || cut; all_tiers := all_tiers || tier; all_starts := all_starts || starts;
 			all_ends := all_ends || ends;
 		END IF;
 		cut := ends;
@@ -76,27 +60,21 @@ BEGIN
 	EXECUTE format('SELECT max(newest) FROM %s WHERE starts >= $1 AND starts < $2', place) INTO latest USING lo, hi;
 	EXECUTE format('SELECT array_agg(jsonb_populate_record(NULL::%s, to_jsonb(u) || jsonb_build_object(''closed'', ends <= $4)) ORDER BY n) FROM unnest($1, $2, $3) WITH ORDINALITY u(tier, starts, ends, n)', place)
 		INTO buckets USING all_tiers, all_starts, all_ends, closing;
-
-	-- The type of the items in the roll-up. If the expression has another type by now, its values are cast to this one, or an error is raised. The
-	-- lists have the collation of the column hot.
+	-- Items are cast to their type in the roll-up, or an error is raised. They have the collation of its lists.
 	SELECT format('%I.%I', n.nspname, t.typname) AS type, CASE WHEN c.oid IS NULL THEN '' ELSE format('COLLATE %s.%I', c.collnamespace::regnamespace, c.collname) END AS collation INTO item
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace LEFT JOIN pg_collation c ON c.oid = a.attcollation
 		WHERE a.attrelid = rollup AND a.attname = 'hot';
 	arguments := format('stored, id, item, at, weight, bucket, %L::%s[], %L, %s', buckets, place, latest, def.top);
-	-- The query groups by groups in the form that is stored (jsonb), in which equal values, such as '1 day' and '24 hours', may be written
-	-- differently.
+	-- Groups are compared as they are stored (jsonb): equal values, such as '1 day' and '24 hours', may be written differently.
 	RETURN format($sql$
 		SELECT %1$s AS groups, (%2$L::timestamptz[])[bucket] AS starts, (%3$L::timestamptz[])[bucket] AS ends, %4$s._tbf_rollup_made_agg(%5$s) AS made, %4$s._tbf_rollup_change_agg(%5$s) AS change
 		FROM (SELECT NULL::%6$s AS stored, NULL::tid AS id, coalesce(item, NULL::%7$s)::%7$s %8$s AS item, at, w AS weight, width_bucket(at, %9$L::timestamptz[]) AS bucket, %10$s AS groups
 			FROM (SELECT %11$s AS at, (%12$s
 				) AS item, coalesce((%13$s
-				), NULL::double precision) AS w %14$s
-				FROM %15$s WHERE (%16$s
-				) AND %17$s) hit
-			WHERE item IS NOT NULL
+				), NULL::float8) AS w %14$s FROM %15$s WHERE (%16$s
+				) AND %17$s) hit WHERE item IS NOT NULL
 			UNION ALL SELECT r, r.ctid, NULL, NULL, NULL, array_position(%2$L::timestamptz[], r.starts), r.groups FROM %6$s r
-			WHERE r.starts >= %18$L AND r.starts < %19$L AND r.tier = (%20$L::smallint[])[array_position(%2$L::timestamptz[], r.starts)]) s
-		GROUP BY bucket%21$s$sql$,
+			WHERE r.starts >= %18$L AND r.starts < %19$L AND r.tier = (%20$L::smallint[])[array_position(%2$L::timestamptz[], r.starts)]) s GROUP BY bucket%21$s$sql$,
 		CASE WHEN cardinality(def.group_columns) > 0 THEN 'groups' ELSE '''{}''::jsonb' END, all_starts, all_ends, extension, arguments, place, item.type, item.collation, cuts, groups, at, def.item, coalesce(def.weight, '1'), columns,
 		(SELECT quote_ident(nspname) || '.' || quote_ident(relname) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE c.oid = def.source), coalesce(def.condition, 'true'),
 		concat_ws(' AND ', format(bound, def.time_column, '>=', greatest(cuts[1], lo, '4712-01-01 00:00 UTC BC')), format(bound, def.time_column, '<', hi), format(bound, def.time_column, '<=', clock_timestamp())),
@@ -107,13 +85,11 @@ COMMENT ON FUNCTION _tbf_rollup_query(regclass, timestamptz, timestamptz, timest
 -- Counts the hits of the buckets from lo to before hi, and returns how many hits the new rows have. One session at a time has its lock. REQUIRES: READ
 -- COMMITTED, so that the statements after the lock see what the previous holder has written. The planner cannot know how few buckets and groups there
 -- are, and would sort all hits. (But the query of a view may need a sort of its own.)
-CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS double precision
+CREATE FUNCTION _tbf_rollup_step(rollup regclass, lo timestamptz, hi timestamptz, closing timestamptz) RETURNS float8
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
-	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C'
-	SET enable_sort = off SET jit = off SET row_security = off AS $$
+	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	query text; counted double precision;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); query text; counted float8;
 BEGIN
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
 	EXECUTE format('SELECT %s._tbf_rollup_query($1, $2, $3, $4)', extension) INTO query USING rollup, lo, hi, closing;
@@ -125,8 +101,7 @@ BEGIN
 		), wider AS (
 			UPDATE %2$s r SET oldest = starts, newest = greatest(r.newest, w.newest), hits = r.hits + w.hits, hot_over = r.hot_over + w.hot_over, hot_rest = r.hot_rest + w.hot_rest
 			FROM (SELECT id, newest, CASE n WHEN 1 THEN hits ELSE 0 END AS hits, CASE n WHEN 1 THEN hot_over ELSE 0 END AS hot_over, CASE n WHEN 1 THEN hot_rest ELSE 0 END AS hot_rest
-				FROM (SELECT (change).* FROM counted) c, unnest(wider) WITH ORDINALITY u(id, n)) w
-			WHERE r.ctid = w.id AND (w.newest > r.newest OR w.hits > 0 OR w.hot_over > 0 OR w.hot_rest > 0)
+				FROM (SELECT (change).* FROM counted) c, unnest(wider) WITH ORDINALITY u(id, n)) w WHERE r.ctid = w.id AND (w.newest > r.newest OR w.hits > 0 OR w.hot_over > 0 OR w.hot_rest > 0)
 		), made AS (
 			INSERT INTO %2$s (tier, starts, ends, closed, groups, oldest, newest, hits, f, hot, hot_hits, hot_over, hot_rest)
 			SELECT (made).tier, (made).starts, (made).ends, (made).closed, groups, (made).oldest, (made).newest, (made).hits, (made).f, (made).hot, (made).hot_hits, (made).hot_over, (made).hot_rest
@@ -150,9 +125,7 @@ BEGIN
 		SELECT id, tier, starts, ends, number FROM (SELECT *, count(*) OVER (PARTITION BY tier, starts, groups) AS number FROM (
 			SELECT p.*, sum(cardinality) OVER (PARTITION BY tier, starts, groups ORDER BY cardinality, id ROWS UNBOUNDED PRECEDING) AS items
 			FROM (SELECT ctid AS id, tier, starts, ends, groups, f, hits, sum(hits) OVER (PARTITION BY tier, starts, groups) AS all_hits FROM %1$s WHERE starts >= $1 AND NOT closed) p, %2$s.tbf_info(f)
-			WHERE 8 * hits <= all_hits AND layout = 'exact') s
-			WHERE items <= 65536) t
-		WHERE number > 1$sql$, rollup, extension) USING lo;
+			WHERE 8 * hits <= all_hits AND layout = 'exact') s WHERE items <= 65536) t WHERE number > 1$sql$, rollup, extension) USING lo;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation of tbf_rollup_refresh(): small rows of open buckets';
 
@@ -161,8 +134,7 @@ COMMENT ON FUNCTION _tbf_rollup_pieces(regclass, timestamptz) IS 'implementation
 CREATE FUNCTION _tbf_rollup_fold(rollup regclass, which text, closed boolean, tier integer DEFAULT NULL, lo timestamptz DEFAULT NULL, hi timestamptz DEFAULT NULL) RETURNS bigint
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	made bigint;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); made bigint;
 BEGIN
 	EXECUTE format($sql$
 		WITH gone AS (
@@ -184,8 +156,7 @@ COMMENT ON FUNCTION _tbf_rollup_fold(regclass, text, boolean, integer, timestamp
 CREATE FUNCTION _tbf_rollup_hit(rollup regclass, lo timestamptz, hi timestamptz, newest boolean) RETURNS timestamptz LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET row_security = off AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record; ask text; span record; hit timestamptz;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); def record; ask text; span record; hit timestamptz;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	SELECT replace(format('SELECT %s(%I)@ FROM %s WHERE %2$I >= $1@ AND %2$I <= $2@', CASE WHEN newest THEN 'max' ELSE 'min' END, def.time_column, def.source), '@', CASE atttypid WHEN 'timestamp'::regtype THEN ' AT TIME ZONE ''UTC''' ELSE '' END)
@@ -201,8 +172,7 @@ BEGIN
 			FROM pg_partitioned_table p JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] JOIN pg_inherits i ON i.inhparent = p.partrelid JOIN pg_class c ON c.oid = i.inhrelid, pg_get_expr(c.relpartbound, c.oid) bound
 			WHERE p.partrelid = def.source AND p.partstrat = 'r' AND a.attname = def.time_column AND (CASE WHEN lo < hi THEN hi > lo + interval '32 days' END))
 		SELECT greatest(starts, lo) AS starts, least(ends, hi) AS ends, CASE WHEN newest THEN -extract(epoch FROM least(ends, hi)) ELSE extract(epoch FROM greatest(starts, lo)) END AS place FROM part WHERE relkind <> 'r' OR pg_relation_size(oid) > 0
-		UNION ALL SELECT lo, hi, 0 WHERE NOT EXISTS (SELECT FROM part)
-		ORDER BY place LOOP
+		UNION ALL SELECT lo, hi, 0 WHERE NOT EXISTS (SELECT FROM part) ORDER BY place LOOP
 		EXECUTE ask INTO hit USING span.starts, span.ends;
 		EXIT WHEN hit IS NOT NULL;
 	END LOOP;
@@ -214,18 +184,13 @@ COMMENT ON FUNCTION _tbf_rollup_hit(regclass, timestamptz, timestamptz, boolean)
 -- stored: rows of the roll-up are looked for, too.
 CREATE FUNCTION _tbf_rollup_range(rollup regclass, place timestamptz, until timestamptz, pace integer, stored boolean, OUT lo timestamptz, OUT hi timestamptz) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record; first timestamptz; tier integer := 1; unit text;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); def record; first timestamptz; tier integer := 1; unit text;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	place := greatest(place, def.folded[cardinality(def.folded)]);
 	EXECUTE format('SELECT least(coalesce(%1$s._tbf_rollup_hit($1, $2, least($2 + interval ''32 days'', $3), false), %1$s._tbf_rollup_hit($1, $2, $3, false)), (SELECT min(starts) FROM %2$s WHERE $4 AND starts >= $2 AND starts <= $3))', extension, rollup) INTO first USING rollup, place, until, stored;
-	IF first IS NULL OR first >= until THEN
-		RETURN;
-	END IF;
-	WHILE tier < cardinality(def.tiers) AND first < def.folded[tier] LOOP
-		tier := tier + 1;
-	END LOOP;
+	IF first IS NULL OR first >= until THEN RETURN; END IF;
+	WHILE tier < cardinality(def.tiers) AND first < def.folded[tier] LOOP tier := tier + 1; END LOOP;
 	unit := CASE def.tiers[tier] WHEN 'minute' THEN 'hour' WHEN 'hour' THEN 'day' ELSE def.tiers[tier] END;
 	EXECUTE format('SELECT %1$s._tbf_rollup_bucket_start($1, $2, $4), %1$s._tbf_rollup_bucket_start($1, $3, $4)', extension) INTO lo, hi USING first, def.tiers[tier], unit, def.zone;
 	FOR i IN 1 .. pace LOOP
@@ -246,41 +211,32 @@ DECLARE
 	bucket_end CONSTANT text := format('SELECT %s._tbf_rollup_bucket_end($1, $2, $3)', extension);
 	before CONSTANT text := format('SELECT %s._tbf_rollup_before($1, $2)', extension);
 	fold CONSTANT text := format('SELECT %s._tbf_rollup_fold($1, $2, $3, $4, $5, $6)', extension);
-	-- writes how far the roll-up is, as def has it
 	write CONSTANT text := format('UPDATE %s.tbf_rollup r SET counted_to = $2, open_from = $3, filled = $4, folded = $5, last_error = $6, last_error_at = CASE WHEN $6 IS NOT NULL THEN last_error_at END
 		WHERE r.rollup = $1 AND (counted_to, open_from, filled, folded, last_error) IS DISTINCT FROM ($2, $3, $4, $5, $6)', extension);
 	self CONSTANT text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup); first timestamptz; target timestamptz; lo timestamptz;
-	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted double precision;
+	hi timestamptz; closing timestamptz; tier integer := 1; tiers integer; empty boolean; counted float8;
 	many_pieces CONSTANT integer := 60; few_pieces integer; gathered boolean := false; number bigint;
 BEGIN
-	done := false;
-	pace := coalesce(pace, 1);
+	done := false; pace := coalesce(pace, 1);
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state',
-			HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
+		RAISE EXCEPTION 'a roll-up is refreshed in transactions of the level READ COMMITTED' USING ERRCODE = 'invalid_transaction_state', HINT = 'CALL tbf_rollup_refresh(), which sees to that.';
 	END IF;
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	EXECUTE format('SELECT pg_advisory_xact_lock((%L::regclass::oid::bigint << 32) | %s)', extension || '.tbf_rollup', rollup::oid);
-	-- again, since another session may have changed it meanwhile
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1, true, true)', extension) INTO def USING rollup;
 	tiers := cardinality(def.tiers);
 	IF NOT EXISTS (SELECT FROM pg_class WHERE oid = def.source) THEN
 		RAISE EXCEPTION 'the source of the roll-up does not exist any more' USING ERRCODE = 'undefined_table',
 			HINT = 'What was counted can still be asked. To count another table, change the column source of its row in tbf_rollup.';
 	END IF;
-	IF goal IS NULL THEN
-		EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING def.source;
-	END IF;
+	IF goal IS NULL THEN EXECUTE format('SELECT %s._tbf_rollup_no_row_security($1)', extension) USING def.source; END IF;
 	EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', rollup) INTO empty;
 	IF empty AND def.filled THEN
 		-- TRUNCATE or DELETE has taken all rows.
-		def.counted_to := NULL;
-		def.open_from := '-infinity';
-		def.filled := false;
+		def.counted_to := NULL; def.open_from := '-infinity'; def.filled := false;
 		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		place := CASE WHEN goal IS NOT NULL AND ordinary THEN '-infinity' ELSE place END;
 	END IF;
-
 	-- up to when (goal), and from when (place)
 	IF goal IS NULL THEN
 		IF ordinary THEN
@@ -291,10 +247,7 @@ BEGIN
 		END IF;
 		EXECUTE format('SELECT %s._tbf_rollup_hit($1, $2, $3, true)', extension) INTO goal USING rollup, place, least(clock_timestamp(), to_time);
 		goal := CASE WHEN ordinary THEN greatest(goal, def.counted_to) ELSE coalesce(goal, '-infinity') END;
-		IF goal IS NULL THEN
-			done := true;
-			RETURN;
-		END IF;
+		IF goal IS NULL THEN done := true; RETURN; END IF;
 		IF ordinary AND empty THEN
 			-- The first refresh counts old hits in the tier to which their age belongs.
 			FOR i IN 1 .. tiers LOOP
@@ -307,22 +260,15 @@ BEGIN
 			EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		END IF;
 		IF isfinite(place) THEN
-			WHILE tier < tiers AND place < def.folded[tier] LOOP
-				tier := tier + 1;
-			END LOOP;
+			WHILE tier < tiers AND place < def.folded[tier] LOOP tier := tier + 1; END LOOP;
 			EXECUTE bucket_start INTO place USING place, def.tiers[tier], def.zone;
 		END IF;
 	END IF;
 	EXECUTE before INTO closing USING CASE WHEN ordinary THEN goal ELSE coalesce(def.counted_to, '-infinity') END, def.lateness;
-
-	-- counting
 	IF place < 'infinity' THEN
 		-- A refresh up to to_time counts no hit at that time.
 		EXECUTE format('SELECT * FROM %s._tbf_rollup_range($1, $2, $3, $4, false)', extension) INTO lo, hi USING rollup, place, least(goal + interval '1 microsecond', to_time), pace;
-		IF lo IS NULL THEN
-			place := 'infinity';
-			RETURN;
-		END IF;
+		IF lo IS NULL THEN place := 'infinity'; RETURN; END IF;
 		EXECUTE format('SELECT %s._tbf_rollup_step($1, $2, $3, $4)', extension) INTO counted USING rollup, lo, hi, closing;
 		pace := CASE WHEN counted < 100000 THEN least(2 * pace, 32) WHEN counted > 1000000 THEN greatest(pace / 2, 1) ELSE pace END;
 		EXECUTE format('SELECT EXISTS (SELECT FROM %s)', self) INTO def.filled;
@@ -332,9 +278,7 @@ BEGIN
 		place := CASE WHEN hi > goal THEN 'infinity' ELSE hi END;
 		RETURN;
 	END IF;
-
-	-- Closing: makes one closed row for each bucket that is over and each group. It does not read the source, so hits that the source no longer has
-	-- stay counted.
+	-- Closing does not read the source, so hits that it no longer has stay counted.
 	EXECUTE format('SELECT min(starts) FROM %s WHERE starts >= $1 AND NOT closed', self) INTO first USING def.open_from;
 	EXECUTE fold INTO number USING rollup, format('starts >= %1$L AND (tier, starts, groups) IN (SELECT tier, starts, groups FROM %2$s WHERE starts >= %1$L AND NOT closed AND ends <= %3$L)', first, self, closing), true, NULL::integer, NULL::timestamptz, NULL::timestamptz;
 	IF number > 0 THEN
@@ -342,7 +286,6 @@ BEGIN
 		EXECUTE write USING rollup, def.counted_to, def.open_from, def.filled, def.folded, def.last_error;
 		RETURN;
 	END IF;
-
 	-- Gathering: when an open bucket has many pieces (rows with some of its hits), those of all open buckets of the last days are replaced by fewer
 	-- rows at once. They are in the same pages, which would otherwise go into the WAL once for each bucket that is closed.
 	IF ordinary THEN
@@ -359,12 +302,8 @@ BEGIN
 			EXIT WHEN number = 0;
 			few_pieces := 4;
 		END LOOP;
-		IF few_pieces = 4 THEN
-			RETURN;
-		END IF;
+		IF few_pieces = 4 THEN RETURN; END IF;
 	END IF;
-
-	-- folding
 	IF ordinary THEN
 		FOR i IN 1 .. tiers LOOP
 			CONTINUE WHEN def.keep[i] IS NULL;
@@ -439,24 +378,20 @@ BEGIN
 			COMMIT;
 			PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 			RAISE EXCEPTION 'roll-up % could not be refreshed: %', rollup, message USING ERRCODE = failed,
-				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'),
-				HINT = coalesce(nullif(hint, ''), CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END,
-					'The next refresh goes on from there.');
+				DETAIL = coalesce(nullif(detail, ''), 'It stays as the last finished step has left it.'), HINT = coalesce(nullif(hint, ''),
+					CASE WHEN failed LIKE '42%' AND failed <> '42501' THEN 'If the source was changed, change the row of the roll-up in tbf_rollup too, or make the roll-up anew.' END, 'The next refresh goes on from there.');
 		END IF;
-		IF done THEN
-			COMMIT;
-			EXIT;
-		ELSIF isfinite(place) AND clock_timestamp() > told + interval '10 seconds' THEN
+		EXIT WHEN done;
+		IF isfinite(place) AND clock_timestamp() > told + interval '10 seconds' THEN
 			RAISE NOTICE 'roll-up % has counted the hits up to %, of those up to %', rollup, place, goal;
 			told := clock_timestamp();
 		END IF;
 	END LOOP;
+	COMMIT;
 END $$;
 COMMENT ON PROCEDURE tbf_rollup_refresh(regclass, timestamptz, timestamptz) IS 'brings a roll-up up to date: counts the hits that were written since the last refresh, at most the lateness after their time, and folds old buckets. It commits after each step, so it cannot be called within a transaction; after an interruption the next call goes on. With from_time and to_time it looks at all buckets with hits from from_time to before to_time, for hits that came later (null: the beginning, now). Only for the owner of the roll-up';
-
--- An item is missing as often as the source has more hits of it than the filters count.
 CREATE FUNCTION tbf_rollup_compare(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
-	RETURNS TABLE (starts timestamptz, ends timestamptz, missing double precision, gone double precision) LANGUAGE plpgsql STABLE
+	RETURNS TABLE (starts timestamptz, ends timestamptz, missing float8, gone float8) LANGUAGE plpgsql STABLE
 	SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
 	SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' SET lc_numeric = 'C' SET lc_time = 'C' SET enable_sort = off SET jit = off SET row_security = off AS $$
 DECLARE
@@ -467,7 +402,6 @@ BEGIN
 	IF from_time > to_time THEN
 		RAISE EXCEPTION 'from_time % is later than to_time %', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'The time goes from from_time to before to_time.';
 	END IF;
-	-- whole buckets: those that have from_time, and the last moment before to_time
 	EXECUTE format('SELECT coalesce($1, complete_to, ''-infinity'') FROM %s.tbf_rollups r WHERE r.rollup = $2', extension) INTO hi USING to_time, rollup;
 	lo := CASE WHEN from_time >= '4712-01-01 00:00 UTC BC' THEN least(from_time, clock_timestamp()) ELSE '-infinity' END;
 	hi := CASE WHEN hi >= '4712-01-01 00:00 UTC BC' THEN least(hi, clock_timestamp() + interval '1 day') ELSE '-infinity' END;
