@@ -93,19 +93,6 @@ TEST(TbfOutgrown, ALikeOneHasTheSameCells)
 	}
 }
 
-/* A builder that begins over cells is the same as one that has outgrown its set. */
-TEST(TbfOutgrown, OneMayBeginOverCells)
-{
-	SmallLimits limits;
-	Random random(2);
-	Memory memory;
-	const sb_tbf any = planned(1, hour, true);
-	const std::vector<Hit> hits = hits_of(random, 4 * many, many, 20);
-	Owned cells = begun(memory, any, SB_TBF_SUMS_OF_CELLS, true);
-	add_all(cells.get(), hits);
-	EXPECT_TRUE(same_bytes(stored_by(cells.get()).value(), stored_by(self_sized(memory, any, hits).get()).value()));
-}
-
 /* In either order, outgrown or not, sent or not, two builders give the same bytes. */
 TEST(TbfOutgrown, MeetsEveryForm)
 {

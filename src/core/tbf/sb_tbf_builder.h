@@ -45,12 +45,11 @@ typedef enum sb_tbf_sums_of
 /*
  * Makes an empty builder of a filter with the parameters of `plan`. If `self_sized` is false, the filter gets the
  * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then has.
- * (With sums of cells it gets the largest possible size, because the number of cells must be known from the start.)
  * plan->expected_items cannot say whether the filter sizes itself: it is also 0 if a builder continues a stored filter
  * that once sized itself and now keeps its size.
  *
- * Two kinds of plans override the arguments. If `plan` is exact, the filter sizes itself and the sums are of items,
- * since there are no cells yet. With one of SB_TBF_OPTIONS and a given size the sums are of cells.
+ * A filter that sizes itself has sums of items, since there are no cells yet; so does one whose plan is exact. With one
+ * of SB_TBF_OPTIONS and a given size the sums are of cells.
  * SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of,

@@ -84,20 +84,14 @@ sb_status streambloom::ended_if_failed(sb_status status, sb_tbf_builder **builde
 sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,
 							   sb_tbf_builder **out) noexcept
 {
-	/* an exact filter has no cells, and it sizes itself; filters that are built in order need cells */
-	const bool exact = is_exact(plan);
-	const bool in_order = !self_sized && (plan->flags & SB_TBF_OPTIONS) != 0;
-	const bool items = exact || (sums_of == SB_TBF_SUMS_OF_ITEMS && !in_order);
-	sb_status status = make_builder(memory, plan, self_sized || exact, out);
+	self_sized |= is_exact(plan);
+	const bool in_order = (plan->flags & SB_TBF_OPTIONS) != 0;
+	sb_status status = make_builder(memory, plan, self_sized, out);
 	if (status != SB_OK)
 		return status;
-	sb_tbf_builder *builder = *out;
-	const sb_tbf largest = largest_filter();
-	if (builder->self_sized && items)
-		plan_exact(&builder->plan);
-	else if (builder->self_sized)
-		plan_cells(&builder->plan, &largest);
-	return ended_if_failed(begin_sums(builder, items), out);
+	if (self_sized)
+		plan_exact(&(*out)->plan);
+	return ended_if_failed(begin_sums(*out, self_sized || (sums_of == SB_TBF_SUMS_OF_ITEMS && !in_order)), out);
 }
 
 sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) noexcept
