@@ -11,7 +11,7 @@ BEGIN
 	RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::integer + (plan #>> '{0,Plan,Shared Read Blocks}')::integer;
 END $$;
 CREATE TABLE built (tab text, col text, bf bigint, btree bigint, gin bigint, absent float8, rare float8);
-CREATE TABLE said (tab text, sample integer, col text, bf bigint, btree bigint, gin bigint, absent float8, rare float8);
+CREATE TABLE said (tab text, sample integer, col text, bf bigint, btree bigint, gin bigint, absent float8, rare float8, other_rate boolean);
 CREATE TABLE called (tab text, sample integer, seconds float8, pages bigint);
 
 -- Makes the indexes of a column and measures them.
@@ -52,7 +52,7 @@ CREATE PROCEDURE ask(tab text, sample integer) LANGUAGE plpgsql AS $$
 DECLARE
 	begun timestamptz := clock_timestamp();
 BEGIN
-	INSERT INTO said SELECT tab, sample, "column", bf_bytes, btree_bytes, gin_bytes, pages_absent, pages_rare FROM bf_index_advise(tab::regclass, NULL, sample);
+	INSERT INTO said SELECT tab, sample, "column", bf_bytes, btree_bytes, gin_bytes, pages_absent, pages_rare, statement ~ 'WITH' FROM bf_index_advise(tab::regclass, NULL, sample);
 	INSERT INTO called VALUES (tab, sample, extract(epoch FROM clock_timestamp() - begun), pg_relation_size(tab) / 8192);
 END $$;
 
@@ -79,7 +79,9 @@ SELECT format('%s. Ratios: said to built.', split_part(version(), ' on ', 1));
 \echo '| ---: | --- | ---: | ---: | ---: | ---: | --- |'
 CREATE VIEW ratios AS SELECT tab, sample, col, what, said, built, said / nullif(built, 0) AS ratio, bound FROM said s JOIN built b USING (tab, col),
 	LATERAL (VALUES ('bf bytes', s.bf::float8, b.bf::float8, 1.25), ('B-tree bytes', s.btree, b.btree, 1.5), ('GIN bytes', s.gin, b.gin, 1.5), ('pages, absent value', s.absent, b.absent, 2), ('pages, rare value', s.rare, b.rare, 2)) v(what, said, built, bound)
-	WHERE said IS NOT NULL AND built IS NOT NULL AND NOT (what = 'pages, absent value' AND col IN ('flag', 'tags', 'doc', 'words'));
+	WHERE said IS NOT NULL AND built IS NOT NULL AND NOT (what = 'pages, absent value' AND col IN ('flag', 'tags', 'doc', 'words'))
+		-- the indexes were made with the default rate
+		AND NOT (other_rate AND what IN ('bf bytes', 'pages, absent value', 'pages, rare value'));
 SELECT format('| %s | %s | %s | %s | %s | %s | %s |', sample, what, count(*), round((percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio))::numeric, 2), round(min(ratio)::numeric, 2), round(max(ratio)::numeric, 2),
 	coalesce(string_agg(format('%s.%s %s', tab, col, round(ratio::numeric, 2)), ', ' ORDER BY ratio) FILTER (WHERE ratio > bound OR ratio < 1 / bound), 'none'))
 FROM ratios GROUP BY sample, what ORDER BY sample DESC, what;

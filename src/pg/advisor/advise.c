@@ -1,8 +1,8 @@
 /*
  * advise.c: the SQL function bf_index_advise(). It reads units of pages that are spread over the table and its
- * partitions (sample.c), keeps of each column which items are on which of these pages (sketch.c), and computes from that
- * what indexes would take and read (estimate.c, peers.c). judge.c says whether a bf index pays. Nothing is written, so
- * it works on a standby. "Value" means a key if the operator class takes keys out of values.
+ * partitions (sample.c), keeps of each column which items are on which of these pages (sketch.c), and computes from
+ * that what indexes would take and read (estimate.c, peers.c). judge.c says whether a bf index pays. Nothing is
+ * written, so it works on a standby. "Value" means a key if the operator class takes keys out of values.
  */
 #include "base/compat.h"
 
@@ -268,7 +268,7 @@ estimate(const Sample *sample, const SampleColumn *column, Advice *advice)
 	const Sketch *keys = column->items_are_keys ? column->items : column->trigrams;
 
 	advice->items = column->items->items * times;
-	advice->distinct = Min(bf_sketch_distinct(column->items, 1 / Max(times, 1)), advice->items);
+	advice->distinct = Min(bf_distinct(sample, column->items), advice->items);
 	bf_sketch_visit(column->items, add_pages, &advice->value_pages);
 	advice->value_pages = Min(advice->value_pages * times, advice->distinct * sample->pages);
 	bf_estimate(sample, column->items, column->rate, column->items_are_keys, advice->distinct, &advice->bf);
@@ -282,7 +282,7 @@ estimate(const Sample *sample, const SampleColumn *column, Advice *advice)
 		advice->btree_bytes = bf_estimate_btree(sample, column, advice->distinct);
 	advice->gin_possible = column->has_gin && keys != NULL && !keys->too_wide;
 	if (advice->gin_possible)
-		advice->gin_bytes = bf_estimate_gin(sample, keys, bf_sketch_distinct(keys, 1 / Max(bf_times(sample, keys), 1)));
+		advice->gin_bytes = bf_estimate_gin(sample, keys, bf_distinct(sample, keys));
 }
 
 /*

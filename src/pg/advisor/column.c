@@ -8,7 +8,6 @@
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "mb/pg_wchar.h"
@@ -59,24 +58,12 @@ opclass_name(Oid opclass)
 	return quote_qualified_identifier(get_namespace_name(form.opcnamespace), NameStr(form.opcname));
 }
 
+/*
+ * An operator class for this type with this name, from any schema; InvalidOid: there is none. Only superusers can make
+ * operator classes.
+ */
 static Oid
-opclass_namespace(Oid opclass)
-{
-	FormData_pg_opclass form;
-
-	return bf_index_opclass_form(opclass, &form) ? form.opcnamespace : InvalidOid;
-}
-
-static Oid
-opclass_in(Oid method, const char *name, Oid namespace)
-{
-	return GetSysCacheOid3(CLAAMNAMENSP, Anum_pg_opclass_oid, ObjectIdGetDatum(method), CStringGetDatum(name),
-						   ObjectIdGetDatum(namespace));
-}
-
-/* An operator class for text with this name, from any schema. Only superusers can make operator classes. */
-static Oid
-opclass_anywhere(Oid method, const char *name)
+opclass_named(Oid method, const char *name, Oid type)
 {
 	CatCList   *list = SearchSysCacheList2(CLAAMNAMENSP, ObjectIdGetDatum(method), CStringGetDatum(name));
 	Oid			found = InvalidOid;
@@ -85,7 +72,7 @@ opclass_anywhere(Oid method, const char *name)
 	{
 		Form_pg_opclass form = (Form_pg_opclass) GETSTRUCT(&list->members[i]->tuple);
 
-		if (form->opcintype == TEXTOID)
+		if (form->opcintype == type)
 			found = form->oid;
 	}
 	ReleaseSysCacheList(list);
@@ -190,10 +177,9 @@ begin_keys(Preparation *preparation, Oid default_class)
 {
 	SampleColumn *column = preparation->column;
 	const bool	is_json = preparation->type == JSONBOID;
-	const Oid	namespace = opclass_namespace(default_class);
 	/* for @>, jsonb_path_ops is better than jsonb_ops (docs/searching.md) */
-	Oid			better = is_json ? opclass_in(bf_index_am_oid(), "jsonb_path_ops", namespace) : InvalidOid;
-	Oid			gin = is_json ? opclass_in(GIN_AM_OID, "jsonb_path_ops", PG_CATALOG_NAMESPACE) :
+	Oid			better = is_json ? opclass_named(bf_index_am_oid(), "jsonb_path_ops", JSONBOID) : InvalidOid;
+	Oid			gin = is_json ? opclass_named(GIN_AM_OID, "jsonb_path_ops", JSONBOID) :
 		GetDefaultOpClass(preparation->type, GIN_AM_OID);
 
 	preparation->opclass = OidIsValid(better) ? better : default_class;
@@ -203,8 +189,7 @@ begin_keys(Preparation *preparation, Oid default_class)
 		return false;
 	column->rate = bf_index_key_class_fpr(function_of(preparation->opclass, BF_OPTIONS_PROC));
 	column->opclass = opclass_name(preparation->opclass);
-	if (namespace == opclass_namespace(preparation->opclass) &&
-		(is_json || preparation->type == TSVECTOROID || get_opclass_input_type(default_class) == ANYARRAYOID))
+	if (is_json || preparation->type == TSVECTOROID || get_opclass_input_type(default_class) == ANYARRAYOID)
 		column->uses = uses_of_classes(preparation->type);
 	column->has_gin = OidIsValid(gin) &&
 		function_of(gin, BF_EXTRACT_VALUE_PROC) == function_of(preparation->opclass, BF_EXTRACT_VALUE_PROC);
@@ -213,10 +198,10 @@ begin_keys(Preparation *preparation, Oid default_class)
 
 /* Prepares a text for grams, and for the trigrams of a GIN index if their operator class is installed. */
 static void
-begin_grams(Preparation *preparation, Oid default_class, uint32 most_kept)
+begin_grams(Preparation *preparation, uint32 most_kept)
 {
 	SampleColumn *column = preparation->column;
-	const Oid	grams = opclass_in(bf_index_am_oid(), "gram_ops", opclass_namespace(default_class));
+	const Oid	grams = opclass_named(bf_index_am_oid(), "gram_ops", TEXTOID);
 
 	if (OidIsValid(grams))
 	{
@@ -225,7 +210,7 @@ begin_grams(Preparation *preparation, Oid default_class, uint32 most_kept)
 		for (int i = 0; i < GRAM_INDEXES; i++)
 			column->grams[i] = bf_sketch_begin(preparation->context, 1024);
 	}
-	preparation->opclass = opclass_anywhere(GIN_AM_OID, "gin_trgm_ops");
+	preparation->opclass = opclass_named(GIN_AM_OID, "gin_trgm_ops", TEXTOID);
 	if (!OidIsValid(preparation->opclass) || bf_index_attempt(make_class, preparation, is_answer) != NULL ||
 		column->class == NULL)
 		return;
@@ -278,7 +263,7 @@ bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, MemoryContext
 	try(make_hasher, &preparation);
 	preparation.type = type;
 	if (column->refused == NULL && (type == TEXTOID || type == VARCHAROID))
-		begin_grams(&preparation, opclass, most_kept);
+		begin_grams(&preparation, most_kept);
 }
 
 /* ----------------------------------------------------------------------------- rows */
@@ -380,6 +365,23 @@ add_keys(SampleColumn *column, Sketch *sketch, Datum value, bool isnull, BlockNu
 	}
 }
 
+/* Sets grams[] to hashes of the grams of a text, and returns their number. */
+static size_t
+grams_of(int index, const char *text, size_t size, uint64 *grams)
+{
+	const sb_gram_form form = {
+		.length = bf_gram_lengths[index],
+		.fold = true,
+		.text = GetDatabaseEncoding() == PG_UTF8 ? SB_GRAM_UTF8 : SB_GRAM_ONE_BYTE
+	};
+	size_t		count;
+
+	must_finish(sb_gram_extract(&form, text, size, grams, &count));
+	for (size_t i = 0; i < count; i++)
+		grams[i] *= UINT64CONST(0x9E3779B97F4A7C15);
+	return count;
+}
+
 /* Counts the grams of a text, and looks for the pieces in it. */
 static void
 add_grams(SampleColumn *column, const char *text, size_t size, BlockNumber page, OffsetNumber offset)
@@ -389,12 +391,10 @@ add_grams(SampleColumn *column, const char *text, size_t size, BlockNumber page,
 
 	for (int i = 0; i < GRAM_INDEXES; i++)
 	{
-		const sb_gram_form form = {bf_gram_lengths[i], true, GetDatabaseEncoding() == PG_UTF8 ? SB_GRAM_UTF8 : SB_GRAM_ONE_BYTE};
-		size_t		count;
+		const size_t count = grams_of(i, text, size, grams);
 
-		must_finish(sb_gram_extract(&form, text, size, grams, &count));
 		for (size_t g = 0; g < count; g++)
-			(void) bf_sketch_add(column->grams[i], grams[g] * UINT64CONST(0x9E3779B97F4A7C15), page, offset);
+			(void) bf_sketch_add(column->grams[i], grams[g], page, offset);
 	}
 	for (int i = 0; i < pieces->count; i++)
 		if (memmem(text, size, pieces->text[i], PIECE_LENGTH) != NULL)
@@ -402,7 +402,8 @@ add_grams(SampleColumn *column, const char *text, size_t size, BlockNumber page,
 	if (size < PIECE_LENGTH)
 		return;
 	/* of the unit's last texts, each from another place of its text */
-	memcpy(pieces->coming[pieces->next % PIECES], text + (size_t) pieces->next * 7919 % (size - PIECE_LENGTH + 1), PIECE_LENGTH);
+	memcpy(pieces->coming[pieces->next % PIECES], text + (size_t) pieces->next * 7919 % (size - PIECE_LENGTH + 1),
+		   PIECE_LENGTH);
 	pieces->next++;
 }
 
@@ -462,14 +463,12 @@ look_for_pieces(SampleColumn *column, uint32 pages)
 	for (int p = 0; p < pieces->count; p++)
 		for (int i = 0; i < GRAM_INDEXES; i++)
 		{
-			const sb_gram_form form = {bf_gram_lengths[i], true, GetDatabaseEncoding() == PG_UTF8 ? SB_GRAM_UTF8 : SB_GRAM_ONE_BYTE};
-			size_t		count;
+			const size_t count = grams_of(i, pieces->text[p], PIECE_LENGTH, grams);
 			uint32		of_gram[PIECE_LENGTH + 2];
 
-			must_finish(sb_gram_extract(&form, pieces->text[p], PIECE_LENGTH, grams, &count));
 			/* the first and the last gram have an end of the text */
 			for (size_t g = 1; g + 1 < count; g++)
-				of_gram[g] = bf_sketch_pages(column->grams[i], grams[g] * UINT64CONST(0x9E3779B97F4A7C15));
+				of_gram[g] = bf_sketch_pages(column->grams[i], grams[g]);
 			for (int length = 0; length < LENGTHS; length++)
 				for (uint32 first = 0; first + (1 << length) <= pages; first += 1 << length)
 				{

@@ -38,12 +38,7 @@ typedef struct Estimate
 {
 	const Sample *sample;
 	const Sketch *sketch;
-	double		rate;
-	double		load;
-	uint8		hashes;
-	double		upper_rate;
-	double		upper_load;
-	uint8		upper_hashes;
+	BfParameters parameters[2]; /* of level 0, and of the levels above */
 	bool		are_keys;
 	double		distinct;
 } Estimate;
@@ -52,6 +47,45 @@ double
 bf_times(const Sample *sample, const Sketch *sketch)
 {
 	return sample->rows * sample->pages / Max(sketch->rows * sample->pages_read, 1);
+}
+
+typedef struct Rare
+{
+	double		frequent;		/* items in more than two units: the sample is taken to have all of the table */
+	double		rare;
+	double		in_one_unit;
+	double		units;			/* the sum, over the rare items, of the number of units that each is in */
+} Rare;
+
+static void
+count_rare(const KeptItem *item, double weight, void *argument)
+{
+	Rare	   *rare = argument;
+
+	if (item->units > 2)
+	{
+		rare->frequent += weight;
+		return;
+	}
+	rare->rare += weight;
+	rare->in_one_unit += item->units == 1 ? weight : 0;
+	rare->units += item->units * weight;
+}
+
+/*
+ * Estimator Duj2a of Haas and Stokes (1998), with units instead of rows, so that it does no harm if the rows of an item
+ * lie next to each other. Within a third of the truth where items are strewn; where each is in one place, exact.
+ */
+double
+bf_distinct(const Sample *sample, const Sketch *sketch)
+{
+	const double share = 1 / Max(bf_times(sample, sketch), 1);
+	Rare		rare = {0};
+
+	bf_sketch_visit(sketch, count_rare, &rare);
+	if (rare.rare == 0)
+		return rare.frequent;
+	return rare.frequent + rare.rare / (1 - (1 - share) * rare.in_one_unit / rare.units);
 }
 
 double
@@ -102,7 +136,7 @@ ranges_of(const Sketch *sketch, uint32 begin, uint32 end, int length)
 	return ranges;
 }
 
-/* The size of some ranges, spread over those that are known, as range_length.c finds it. 1: as large as they should be. */
+/* The size of some ranges, as range_length.c finds it; 1: as large as they should be. */
 static double
 size_of_ranges(const Estimate *estimate, uint32 begin, uint32 end, int length, uint32 samples, double lines)
 {
@@ -112,7 +146,7 @@ size_of_ranges(const Estimate *estimate, uint32 begin, uint32 end, int length, u
 
 	samples = Min(samples, full);
 	for (uint32 i = 0; i < samples; i++)
-		sizes[i] = Max(ranges.items[(uint64) i * full / samples], 0) / estimate->load / lines;
+		sizes[i] = Max(ranges.items[(uint64) i * full / samples], 0) / estimate->parameters[0].load / lines;
 	pfree(ranges.items);
 	return bf_index_size_that_tells(sizes, samples);
 }
@@ -123,9 +157,11 @@ choose_length(const Estimate *estimate, const Leaf *leaf, uint32 begin, uint32 e
 	int			length = LENGTHS - 1;
 
 	if (!estimate->are_keys)
-		return pg_leftmost_one_pos32(bf_index_range_length_for(BF_LINES_OF_A_RANGE *
-															   size_of_ranges(estimate, begin, end, length, BF_RANGES_THAT_TELL, BF_LINES_OF_A_RANGE),
-															   leaf->blocks, leaf->is_partition));
+	{
+		const double lines = size_of_ranges(estimate, begin, end, length, BF_RANGES_THAT_TELL, 1);
+
+		return pg_leftmost_one_pos32(bf_index_range_length_for(lines, leaf->blocks, leaf->is_partition));
+	}
 	while (length > 0 && size_of_ranges(estimate, begin, end, length - 1, BF_RANGES_WITH_KEYS_THAT_TELL,
 										BF_LINES_OF_A_RANGE_WITH_KEYS) >= BF_ENOUGH_OF_A_RANGE)
 		length--;
@@ -137,6 +173,7 @@ static void
 add_groups(const Estimate *estimate, Model *model, int level, bool covered, const double *items, uint32 count,
 		   double times)
 {
+	const BfParameters *parameters = &estimate->parameters[level > 0];
 	BfGroupsToBuild groups = {.level = level, .covered = covered};
 	uint32		before = 0;
 	uint32		last_size = 0;
@@ -146,9 +183,9 @@ add_groups(const Estimate *estimate, Model *model, int level, bool covered, cons
 		const uint32 next = Min(count - begin, BF_INDEX_MAX_RANGES);
 		const BfCounts counts = {
 			.items = items + begin,
-			.rate = level == 0 ? estimate->rate : estimate->upper_rate,
-			.load = level == 0 ? estimate->load : estimate->upper_load,
-			.hashes = level == 0 ? estimate->hashes : estimate->upper_hashes
+			.rate = parameters->false_positive_rate,
+			.load = parameters->load,
+			.hashes = parameters->hashes
 		};
 		uint32		lines;
 		const uint32 size = bf_index_group_to_build(&groups, &counts, 1, begin, next, &lines);
@@ -213,6 +250,7 @@ model_leaf(const Estimate *estimate, uint32 number, Model *model, double *uneven
 	uint32		begin,
 				end;
 	int			length;
+	uint32		groups = 0;
 	double		sum = 0;
 
 	memset(model, 0, sizeof *model);
@@ -222,21 +260,25 @@ model_leaf(const Estimate *estimate, uint32 number, Model *model, double *uneven
 	bf_index_level_lengths(1 << length, lengths);
 	model->heap_pages = leaf->blocks;
 	model->pages = 1;
-	model->level_count = 1;
-	model->levels[0] = (BfLevelToSearch) {.length = lengths[0], .ranges = ceil(model->heap_pages / lengths[0]), .rate = estimate->rate};
 	ranges = ranges_of(estimate->sketch, begin, end, length);
-	add_level(estimate, model, 0, bf_index_level_pays(1, lengths[1], 0, leaf->blocks), &ranges, model->levels[0].ranges);
-	for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
+	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 	{
-		double		items = bf_distinct_in(estimate->sample, estimate->sketch, estimate->distinct, lengths[level]);
+		double		items;
 		Ranges		above = {&items, 1};
 
-		if (!bf_index_level_pays(level, lengths[level], (uint32) model->levels[level - 1].groups, leaf->blocks) ||
-			lengths[level] > leaf->blocks)
+		if (level > 0 && (lengths[level] > leaf->blocks ||
+						  !bf_index_level_pays(level, lengths[level], groups, leaf->blocks)))
 			break;
+		model->levels[level] = (BfLevelToSearch) {
+			.length = lengths[level],
+			.ranges = level == 0 ? ceil(model->heap_pages / lengths[0]) : leaf->blocks / lengths[level],
+			.rate = estimate->parameters[level > 0].false_positive_rate
+		};
+		items = bf_distinct_in(estimate->sample, estimate->sketch, estimate->distinct, lengths[level]);
+		add_level(estimate, model, level, level == 0 && bf_index_level_pays(1, lengths[1], 0, leaf->blocks),
+				  level == 0 ? &ranges : &above, model->levels[level].ranges);
 		model->level_count++;
-		model->levels[level] = (BfLevelToSearch) {.length = lengths[level], .ranges = leaf->blocks / lengths[level], .rate = estimate->upper_rate};
-		add_level(estimate, model, level, false, &above, model->levels[level].ranges);
+		groups = (uint32) model->levels[level].groups;
 	}
 	for (uint32 i = 0; i < ranges.count; i++)
 		sum += ranges.items[i] = Max(ranges.items[i], 0);
@@ -317,8 +359,9 @@ compare_ranges(const void *a, const void *b)
 #define LEAST_SHARE 0.1
 
 /*
- * In how many ranges of the table is a rare value: one of the tenth of the values that are in the fewest ranges? If each
- * of n units has a value with the probability p, the values in two units are to those in one as p (n - 1) / 2 to 1 - p.
+ * In how many ranges of the table is a rare value: one of the tenth of the values that are in the fewest ranges? If
+ * each of n units has a value with the probability p, the values in two units are to those in one as p (n - 1) / 2 to
+ * 1 - p.
  */
 static double
 ranges_of_rare(const Sample *sample, Ranking *ranking)
@@ -343,6 +386,15 @@ ranges_of_rare(const Sample *sample, Ranking *ranking)
 	return ranges;
 }
 
+static BfParameters
+parameters_for(double rate)
+{
+	BfParameters parameters = {.false_positive_rate = rate};
+
+	parameters.load = sb_bf_items_per_line(rate, &parameters.hashes);
+	return parameters;
+}
+
 static int
 compare_leaves(const void *a, const void *b, void *leaves)
 {
@@ -355,16 +407,19 @@ compare_leaves(const void *a, const void *b, void *leaves)
 void
 bf_estimate(const Sample *sample, const Sketch *sketch, double rate, bool are_keys, double distinct, Figures *figures)
 {
-	Estimate	estimate = {.sample = sample, .sketch = sketch, .rate = rate, .are_keys = are_keys, .distinct = distinct,
-							.upper_rate = bf_index_upper_rate(are_keys, rate)};
+	Estimate	estimate = {
+		.sample = sample,
+		.sketch = sketch,
+		.parameters = {parameters_for(rate), parameters_for(bf_index_upper_rate(are_keys, rate))},
+		.are_keys = are_keys,
+		.distinct = distinct
+	};
 	const int	others = Max(sample->leaf_count - LEAVES_ALONE, 0);
 	const int	stride = Max((others + LEAVES_ALONE - 1) / LEAVES_ALONE, 1);
 	uint32	   *order = palloc(Max(sample->leaf_count, 1) * sizeof(uint32));
 	Ranking		ranking = {.length = -1};
 	double		rare = 1;
 
-	estimate.upper_load = sb_bf_items_per_line(estimate.upper_rate, &estimate.upper_hashes);
-	estimate.load = sb_bf_items_per_line(rate, &estimate.hashes);
 	memset(figures, 0, sizeof *figures);
 	figures->unevenness = 1;
 	figures->bytes = sample->empty_count * BLCKSZ;

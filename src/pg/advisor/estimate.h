@@ -30,6 +30,9 @@ extern void bf_estimate(const Sample *sample, const Sketch *sketch, double rate,
 extern double bf_estimate_btree(const Sample *sample, const SampleColumn *column, double distinct);
 extern double bf_estimate_gin(const Sample *sample, const Sketch *sketch, double distinct);
 
+/* How many different items the table has. */
+extern double bf_distinct(const Sample *sample, const Sketch *sketch);
+
 /* How many different items `pages` pages have that follow each other, by a power law (Heaps 1978). */
 extern double bf_distinct_in(const Sample *sample, const Sketch *sketch, double distinct, double pages);
 

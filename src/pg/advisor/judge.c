@@ -151,8 +151,7 @@ remark_on_grams(Relation table, const Sample *sample, const SampleColumn *column
 		const Sketch *grams = column->grams[i];
 		int			length;
 
-		bf_estimate(sample, grams, BF_INDEX_GRAM_FPR, true, bf_sketch_distinct(grams, 1 / Max(bf_times(sample, grams), 1)),
-					&figures[i]);
+		bf_estimate(sample, grams, BF_INDEX_GRAM_FPR, true, bf_distinct(sample, grams), &figures[i]);
 		length = figures[i].length;
 		/* if nearly all pieces are in all ranges, nothing is left out either */
 		if (pieces->ranges[length] < LEAST_ABSENT * pieces->asked[length])

@@ -67,8 +67,9 @@ btree_bytes(double key, double rows, bool deduplicates, double *tuples)
 	full = floor(rows / most);
 	rest = rows - full * most;
 	*tuples += full + (rest > 0);
-	return full * (MAXALIGN((Size) (key + most * sizeof(ItemPointerData))) + sizeof(ItemIdData)) +
-		(rest <= 0 ? 0 : sizeof(ItemIdData) + (rest <= 1 ? key : MAXALIGN((Size) ceil(key + rest * sizeof(ItemPointerData)))));
+	if (rest > 1)
+		key = MAXALIGN((Size) ceil(key + rest * sizeof(ItemPointerData)));
+	return full * (BTREE_LARGEST_POSTING + sizeof(ItemIdData)) + (rest > 0 ? key + sizeof(ItemIdData) : 0);
 }
 
 /* The same in GIN: one tuple with a compressed list of rows, or a posting tree. */
@@ -117,8 +118,8 @@ sum_up(const Sample *sample, const Sketch *sketch, double distinct, Peer *peer)
 
 	peer->times = bf_times(sample, sketch);
 	/* of an item that is all over the table: as many as leaves, or fewer if it is not in all of them */
-	peer->copies = Max(1, Min(sample->leaf_count, sample->leaf_count *
-							  bf_distinct_in(sample, sketch, distinct, sample->pages / Max(sample->leaf_count, 1)) / Max(distinct, 1)));
+	peer->copies = bf_distinct_in(sample, sketch, distinct, sample->pages / Max(sample->leaf_count, 1)) *
+		sample->leaf_count / Max(distinct, 1);
 	bf_sketch_visit(sketch, add_item, peer);
 	sums = peer->strewn;
 	more = peer->single.items > 0 ? Max(1, (distinct - sums.items / peer->copies) / peer->single.items) : 0;
@@ -188,12 +189,13 @@ bf_estimate_gin(const Sample *sample, const Sketch *sketch, double distinct)
 	Peer		peer = {.is_gin = true};
 	Sums		sums = sum_up(sample, sketch, distinct, &peer);
 	const double fixed = 2 * sample->empty_count + sample->leaf_count;
-	double		room;
+	double		room,
+				leaves;
 
 	if (sums.items < 1)
 		return (fixed + sample->leaf_count) * BLCKSZ;
 	room = ENTRY_SPACE * entry_fill((sums.items * MEMORY_OF_KEY + sums.rows * MEMORY_OF_ROW) / sample->leaf_count /
 									(maintenance_work_mem * 1024.0), sums.bytes / sums.items);
-	return (fixed + sums.tree_pages + (sums.bytes <= ENTRY_SPACE ? 1 :
-									   pages_of_tree(Max(sums.bytes / room, sample->leaf_count), sums.keys / sums.items, room))) * BLCKSZ;
+	leaves = sums.bytes <= ENTRY_SPACE ? 1 : Max(sums.bytes / room, sample->leaf_count);
+	return (fixed + sums.tree_pages + pages_of_tree(leaves, sums.keys / sums.items, room)) * BLCKSZ;
 }

@@ -141,6 +141,7 @@ bf_sample_read(Sample *sample, BlockNumber most)
 	for (int leaf = 0; leaf < sample->leaf_count && part < parts; leaf++)
 	{
 		const double units = (sample->leaves[leaf].blocks + UNIT_PAGES - 1) / UNIT_PAGES;
+		BlockNumber first;
 		Relation	heap = NULL;
 		TableScanDesc scan = NULL;
 		TupleTableSlot *slot = NULL;
@@ -165,7 +166,12 @@ bf_sample_read(Sample *sample, BlockNumber most)
 				slot = table_slot_create(heap, NULL);
 				scan = sb_begin_scan_of_rows(heap, GetActiveSnapshot(), &from, &from);
 			}
-			read_unit(sample, scan, slot, row_context, leaf, (BlockNumber) (chosen[part] - before) * UNIT_PAGES);
+			first = (BlockNumber) (chosen[part] - before) * UNIT_PAGES;
+			/* the last unit of a leaf, which may have few pages, does not stand for others */
+			if (parts < sample->units && first >= UNIT_PAGES && first + UNIT_PAGES > sample->leaves[leaf].blocks &&
+				!(part > 0 && chosen[part - 1] == chosen[part] - 1))
+				first -= UNIT_PAGES;
+			read_unit(sample, scan, slot, row_context, leaf, first);
 			if (TimestampDifferenceExceeds(said, GetCurrentTimestamp(), SILENCE))
 			{
 				said = GetCurrentTimestamp();

@@ -45,6 +45,9 @@ typedef struct UnitItem
 /* An item with at least this share of a unit's rows is kept, whatever its hash. */
 #define FREQUENT (1 / 64.0)
 
+/* If a unit has more items, the others do not count: this takes 80 MB. */
+#define MOST_IN_UNIT (1024 * 1024)
+
 Sketch *
 bf_sketch_begin(MemoryContext context, uint32 most_kept)
 {
@@ -72,10 +75,11 @@ uint16 *
 bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset)
 {
 	const uint64 row = (uint64) page << 11 | offset;
-	bool		found;
-	UnitItem   *item = unit_insert(sketch->unit, hash, &found);
+	bool		found = true;
+	UnitItem   *item = sketch->unit->members < MOST_IN_UNIT ? unit_insert(sketch->unit, hash, &found) :
+		unit_lookup(sketch->unit, hash);
 
-	if (found && item->last == row)
+	if (item == NULL || (found && item->last == row))
 		return NULL;
 	sketch->items++;
 	if (!found)
@@ -223,42 +227,4 @@ bf_sketch_visit(const Sketch *sketch, void (*visit) (const KeptItem *item, doubl
 	kept_start_iterate(sketch->kept, &iterator);
 	while ((item = kept_iterate(sketch->kept, &iterator)) != NULL)
 		visit(item, item->frequent ? 1 : ldexp(1, sketch->zeros), argument);
-}
-
-typedef struct Rare
-{
-	double		frequent;		/* items in more than two units: the sample is taken to have all of the table */
-	double		rare;
-	double		in_one_unit;
-	double		units;			/* the sum, over the rare items, of the number of units that each is in */
-} Rare;
-
-static void
-count_rare(const KeptItem *item, double weight, void *argument)
-{
-	Rare	   *rare = argument;
-
-	if (item->units > 2)
-	{
-		rare->frequent += weight;
-		return;
-	}
-	rare->rare += weight;
-	rare->in_one_unit += item->units == 1 ? weight : 0;
-	rare->units += item->units * weight;
-}
-
-/*
- * Estimator Duj2a of Haas and Stokes (1998), with units instead of rows, so that it does no harm if the rows of an item
- * lie next to each other. Within a third of the truth where items are strewn; where each is in one place, exact.
- */
-double
-bf_sketch_distinct(const Sketch *sketch, double share)
-{
-	Rare		rare = {0};
-
-	bf_sketch_visit(sketch, count_rare, &rare);
-	if (rare.rare == 0)
-		return rare.frequent;
-	return rare.frequent + rare.rare / (1 - (1 - Min(share, 1)) * rare.in_one_unit / rare.units);
 }

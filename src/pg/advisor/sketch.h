@@ -67,8 +67,8 @@ typedef struct Sketch
 extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept);
 
 /*
- * Counts an item of a row; tid is the row's place in its unit, whose pages are numbered from 0. An item that comes twice
- * in one row counts once. Returns a pointer to the item's size if it is the first one in this unit, so that the caller
+ * Counts an item of the row at this place in the unit, whose pages are numbered from 0. An item that comes twice in one
+ * row counts once. Returns a pointer to the item's size if it is the first one in this unit, so that the caller
  * can set it; else NULL.
  */
 extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset);
@@ -84,8 +84,5 @@ extern void bf_sketch_end_unit(Sketch *sketch, uint32 leaf, uint32 pages);
 /* Calls visit() for each item that was kept, with the number of items that it stands for. */
 extern void bf_sketch_visit(const Sketch *sketch, void (*visit) (const KeptItem *item, double weight, void *argument),
 							void *argument);
-
-/* Estimates how many different items all pages have, of which this share was looked at. */
-extern double bf_sketch_distinct(const Sketch *sketch, double share);
 
 #endif
