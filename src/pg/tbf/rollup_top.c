@@ -233,11 +233,9 @@ count_in_merged_filters(TopState *state, Candidate *candidates, size_t count, in
 
 /* --------------------------------------------------------------------- results */
 
-static TopState *sorting;
-
 /* by the lower bound, then the upper one, the largest first, then by text */
 static int
-compare_candidates(const void *left, const void *right)
+compare_candidates(const void *left, const void *right, void *items)
 {
 	const Candidate *a = left;
 	const Candidate *b = right;
@@ -245,7 +243,7 @@ compare_candidates(const void *left, const void *right)
 	for (int i = 0; i < 2; i++)
 		if (a->bounds[i] != b->bounds[i])
 			return a->bounds[i] < b->bounds[i] ? 1 : -1;
-	return rollup_compare_texts(&sorting->items, a->item, b->item);
+	return rollup_compare_texts(items, a->item, b->item);
 }
 
 static int
@@ -401,8 +399,7 @@ find_top(TopState *state)
 
 		if (state->wanted >= 1 && count >= state->wanted)
 		{
-			sorting = state;
-			qsort(candidates, count, sizeof(Candidate), compare_candidates);
+			qsort_arg(candidates, count, sizeof(Candidate), compare_candidates, &state->items);
 			kth = candidates[(size_t) state->wanted - 1].bounds[0];
 		}
 		qsort(candidates, count, sizeof(Candidate), compare_upper);
@@ -419,8 +416,7 @@ find_top(TopState *state)
 	for (size_t i = 0; i < count; i++)
 		if (candidates[i].bounds[1] > 0)
 			candidates[positive++] = candidates[i];
-	sorting = state;
-	qsort(candidates, positive, sizeof(Candidate), compare_candidates);
+	qsort_arg(candidates, positive, sizeof(Candidate), compare_candidates, &state->items);
 	answer = positive <= state->wanted ? positive : (size_t) state->wanted;
 	for (size_t i = answer; i < positive; i++)
 		others = Max(others, candidates[i].bounds[1]);
