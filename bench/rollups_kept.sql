@@ -183,3 +183,26 @@ BEGIN
 		fastest(kept_query, rounds), coalesce(many(other), ''), CASE WHEN hll THEN fastest(other_query, rounds)::text ELSE '' END, coalesce(many(other_bytes), ''), many(kept_bytes));
 END $$;
 SELECT distinct_of(log, days, :hll, :rounds) FROM unnest('{year,blog}'::text[]) log, unnest('{1,7,30}'::int[]) days;
+
+-- ------------------------------------------------------------------ filling
+
+\echo
+\echo '## Filling'
+\echo
+\echo 'Microseconds a hit: of the first refresh, beside counting by hour and item in SQL with the 100 first items of each hour, tbf_agg by the hour, and hll by the hour.'
+\echo
+\echo '| log | first refresh | counted in SQL | tbf_agg | hll |'
+\echo '| --- | ---: | ---: | ---: | ---: |'
+CREATE FUNCTION filling_of(log text, rounds int, hll boolean) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	said text;
+	per_hit text := '(SELECT round(1000 * fastest(%L, %s) / count(*), 2) FROM %s)';
+BEGIN
+	EXECUTE format('SELECT format(''| %s | %%s | %%s | %%s | %%s |'', (SELECT round(1e6 * first_seconds / first_rows, 2) FROM refreshes r WHERE r.log = %1$L), %s, %s, %s)', log,
+		format(per_hit, format('SELECT count(*) FROM (SELECT row_number() OVER (PARTITION BY hour ORDER BY n DESC) AS place FROM (SELECT date_trunc(''hour'', at) AS hour, url, count(*) AS n FROM %s GROUP BY 1, 2) c) s WHERE place <= 100', log), rounds, log),
+		format(per_hit, format('SELECT count(f) FROM (SELECT tbf_agg(url, at, NULL) AS f FROM %s GROUP BY date_trunc(''hour'', at)) s', log), rounds, log),
+		CASE WHEN hll THEN format(per_hit, format('SELECT count(f) FROM (SELECT hll_add_agg(hll_hash_text(url)) AS f FROM %s GROUP BY date_trunc(''hour'', at)) s', log), rounds, log) ELSE 'NULL::text' END) INTO said;
+	RETURN said;
+END $$;
+SELECT filling_of('year', :rounds, :hll);
+SELECT filling_of('blog', :rounds, :hll);

@@ -21,8 +21,8 @@
 /* The columns of the table, by their names. */
 typedef enum RollupColumn
 {
-	ROLLUP_TIER, ROLLUP_STARTS, ROLLUP_ENDS, ROLLUP_CLOSED, ROLLUP_GROUPS, ROLLUP_OLDEST, ROLLUP_NEWEST, ROLLUP_HITS, ROLLUP_F,
-	ROLLUP_HOT, ROLLUP_HOT_HITS, ROLLUP_HOT_OVER, ROLLUP_HOT_REST, ROLLUP_COLUMNS
+	ROLLUP_TIER, ROLLUP_STARTS, ROLLUP_ENDS, ROLLUP_CLOSED, ROLLUP_GROUPS, ROLLUP_OLDEST, ROLLUP_NEWEST, ROLLUP_HITS,
+	ROLLUP_F, ROLLUP_HOT, ROLLUP_HOT_HITS, ROLLUP_HOT_OVER, ROLLUP_HOT_REST, ROLLUP_COLUMNS
 } RollupColumn;
 
 /* A list of items and their hits, inside a detoasted array each. */
@@ -146,7 +146,7 @@ extern int	rollup_compare_texts(RollupItems *items, const RollupItem *left, cons
 /* The item as text, and its length in bytes. The text may not be terminated, and may be inside the item. */
 extern const char *rollup_item_text(RollupItems *items, const RollupItem *item, size_t *length);
 
-/* Sorts items by `hits`, the largest first; of equal ones by their texts. Only the order of the first `count` matters. */
+/* Sorts items by `hits`, the largest first, and equal ones by text. Only the order of the first `count` matters. */
 extern void rollup_sort_items(RollupItems *items, RollupItem **sorted, size_t size, size_t count);
 
 /* The columns of a table of a roll-up. */
@@ -162,7 +162,8 @@ extern void rollup_table_of(RollupTable *table, MemoryContext context, Oid row_t
 extern void rollup_row_read(const RollupTable *table, RollupItems *items, Datum datum, bool is_bucket, RollupRow *row);
 
 /* Makes a row without groups. `list` has items of `items`. */
-extern Datum rollup_row_make(const RollupTable *table, RollupItems *items, const RollupRow *row, RollupItem **list, size_t count);
+extern Datum rollup_row_make(const RollupTable *table, RollupItems *items, const RollupRow *row, RollupItem **list,
+							 size_t count);
 
 /* Opens the row's filter; row->f is set. */
 extern void rollup_row_open_filter(RollupRow *row);

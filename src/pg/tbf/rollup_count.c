@@ -5,8 +5,8 @@
  * The state is a set of the items with their hits. Its memory is some 100 bytes an item. The aggregates have the same
  * transition function, so PostgreSQL makes one state for all of them:
  *
- *   _tbf_rollup_made_agg       the row that is to be inserted, or NULL. If there are only rows, and `latest` is NULL, it is
- *                              the row that they become (rollup_merge.c)
+ *   _tbf_rollup_made_agg       the row that is to be inserted, or NULL. If there are only rows, and `latest` is NULL,
+ *                              it is the row that they become (rollup_merge.c)
  *   _tbf_rollup_change_agg     which rows it replaces, how the bounds of others become wider, how many hits the roll-up
  *                              lacks, and how many the source no longer has
  *
@@ -58,7 +58,8 @@ begin_state(FunctionCallInfo fcinfo, ItemHasher *hasher)
 				 errmsg("the bucket of a roll-up must not be null")));
 	bucket = PG_GETARG_INT32(6);
 	state->context = context;
-	rollup_table_of(&state->table, context, get_fn_expr_argtype(fcinfo->flinfo, 1), get_fn_expr_argtype(fcinfo->flinfo, 3));
+	rollup_table_of(&state->table, context, get_fn_expr_argtype(fcinfo->flinfo, 1),
+					get_fn_expr_argtype(fcinfo->flinfo, 3));
 	rollup_items_begin(&state->items, context, hasher, get_fn_expr_argtype(fcinfo->flinfo, 3), PG_GET_COLLATION());
 	caller = MemoryContextSwitchTo(context);
 	row = array_get_element(PG_GETARG_DATUM(7), 1, &bucket, -1, -1, false, TYPALIGN_DOUBLE, &is_null);
@@ -298,7 +299,8 @@ compare(RollupState *state)
 	RollupItems *items = &state->items;
 	RollupRow **rows = palloc(Max(state->row_count, 1) * sizeof(RollupRow *));
 	RollupRow **rough = palloc(Max(state->row_count, 1) * sizeof(RollupRow *));
-	RollupItem **fresh = MemoryContextAllocHuge(CurrentMemoryContext, Max(items->set->members, 1) * sizeof(RollupItem *));
+	RollupItem **fresh = MemoryContextAllocHuge(CurrentMemoryContext,
+												Max(items->set->members, 1) * sizeof(RollupItem *));
 	size_t		fresh_count = 0;
 	int			rough_count = 0;
 	double		of_bucket = 0;
@@ -361,7 +363,7 @@ compare(RollupState *state)
 		covered += Min(item->old, before);
 		counted->missing += Max(item->hits - before, 0);
 		counted->newest = Max(counted->newest, item->newest);
-		/* from here on `old` are the hits that are taken for counted ones, and `other` those of them that are certain */
+		/* from here on: the hits that are taken for counted ones, and those of them that are certain */
 		item->old = Min(item->old, before);
 		item->other = rough_count > 0 ? certain : 0;
 		twins |= rough_count == 0 && item->old > rest_of_bucket;

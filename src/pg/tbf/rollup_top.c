@@ -30,8 +30,8 @@ typedef struct TopRow
 	double		over;
 	double		rest;
 	double		weights[4];		/* low and high, now and before */
-	double		lead;			/* the least and the most that the first item of the list has; -1: the list is empty */
-	double		most;
+	double		lead;			/* the least that the first item of the list has; -1: there is none */
+	double		most;			/* the most */
 } TopRow;
 
 typedef struct TopState
@@ -78,7 +78,8 @@ tbf_rollup_agg_hot(PG_FUNCTION_ARGS)
 					 errhint("Only tbf_rollup_refresh() may write the table of a roll-up.")));
 	weights = PG_GETARG_ARRAYTYPE_P(6);
 	weight_count = ArrayGetNItems(ARR_NDIM(weights), ARR_DIMS(weights));
-	if (ARR_HASNULL(weights) || (state == NULL ? weight_count != 2 && weight_count != 4 : state->risers != (weight_count == 4)))
+	if (ARR_HASNULL(weights) || (weight_count != 2 && weight_count != 4) ||
+		(state != NULL && state->risers != (weight_count == 4)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a row of a roll-up has two weights, or four")));
@@ -86,8 +87,8 @@ tbf_rollup_agg_hot(PG_FUNCTION_ARGS)
 	{
 		state = MemoryContextAllocZero(context, sizeof(TopState));
 		state->context = context;
-		rollup_items_begin(&state->items, context, hasher, get_base_element_type(get_fn_expr_argtype(fcinfo->flinfo, 1)),
-						   PG_GET_COLLATION());
+		rollup_items_begin(&state->items, context, hasher,
+						   get_base_element_type(get_fn_expr_argtype(fcinfo->flinfo, 1)), PG_GET_COLLATION());
 		state->wanted = PG_GETARG_FLOAT8(7) >= 0 ? PG_GETARG_FLOAT8(7) : 0;
 		state->counted = PG_GETARG_BOOL(8);
 		state->risers = weight_count == 4;
@@ -139,7 +140,8 @@ open_list(TopState *state, const TopRow *row, RollupList *list)
  * their bounds. A filter with counters may count an item too high, so its lower bound comes from the list.
  */
 static void
-count_in_filter(TopState *state, const TopRow *row, Datum f, bool has_list, Candidate *candidates, size_t count, int weight)
+count_in_filter(TopState *state, const TopRow *row, Datum f, bool has_list, Candidate *candidates, size_t count,
+				int weight)
 {
 	sb_lookup	lookup;
 	RollupList	list;
@@ -233,11 +235,9 @@ count_in_merged_filters(TopState *state, Candidate *candidates, size_t count, in
 
 /* --------------------------------------------------------------------- results */
 
-static TopState *sorting;
-
 /* by the lower bound, then the upper one, the largest first, then by text */
 static int
-compare_candidates(const void *left, const void *right)
+compare_candidates(const void *left, const void *right, void *items)
 {
 	const Candidate *a = left;
 	const Candidate *b = right;
@@ -245,7 +245,7 @@ compare_candidates(const void *left, const void *right)
 	for (int i = 0; i < 2; i++)
 		if (a->bounds[i] != b->bounds[i])
 			return a->bounds[i] < b->bounds[i] ? 1 : -1;
-	return rollup_compare_texts(&sorting->items, a->item, b->item);
+	return rollup_compare_texts(items, a->item, b->item);
 }
 
 static int
@@ -289,7 +289,7 @@ make_result(TopState *state, const Candidate *candidates, size_t count, int numb
 	MemoryContextSwitchTo(caller);
 }
 
-/* Adds up the lists of some rows: item->hits becomes the lower bound by them, item->other the upper one but for `rest`. */
+/* Adds up the lists of some rows: item->hits becomes the lower bound by them, item->other the upper one less `rest`. */
 static void
 add_up_lists(TopState *state, int64 from)
 {
@@ -315,7 +315,8 @@ add_up_lists(TopState *state, int64 from)
 static Candidate *
 candidates_of(TopState *state, double rest, size_t *count)
 {
-	Candidate  *candidates = MemoryContextAllocExtended(CurrentMemoryContext, Max(state->items.set->members, 1) * sizeof(Candidate),
+	Candidate  *candidates = MemoryContextAllocExtended(CurrentMemoryContext,
+														Max(state->items.set->members, 1) * sizeof(Candidate),
 														MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	rollup_set_iterator iterator;
 	RollupItem *item;
@@ -401,8 +402,7 @@ find_top(TopState *state)
 
 		if (state->wanted >= 1 && count >= state->wanted)
 		{
-			sorting = state;
-			qsort(candidates, count, sizeof(Candidate), compare_candidates);
+			qsort_arg(candidates, count, sizeof(Candidate), compare_candidates, &state->items);
 			kth = candidates[(size_t) state->wanted - 1].bounds[0];
 		}
 		qsort(candidates, count, sizeof(Candidate), compare_upper);
@@ -419,8 +419,7 @@ find_top(TopState *state)
 	for (size_t i = 0; i < count; i++)
 		if (candidates[i].bounds[1] > 0)
 			candidates[positive++] = candidates[i];
-	sorting = state;
-	qsort(candidates, positive, sizeof(Candidate), compare_candidates);
+	qsort_arg(candidates, positive, sizeof(Candidate), compare_candidates, &state->items);
 	answer = positive <= state->wanted ? positive : (size_t) state->wanted;
 	for (size_t i = answer; i < positive; i++)
 		others = Max(others, candidates[i].bounds[1]);

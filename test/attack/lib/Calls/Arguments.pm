@@ -117,6 +117,8 @@ my %of_rollups = (
 		["'attack'", "quote_ident('made_' || gen_random_uuid())", "'attack.hits'", "'url'", "'at'", 'NULL', 'NULL', "'{}'", "'{day}'", "'{NULL}'", "'1 hour'", '10', "'UTC'", "'1 day'"],
 	'tbf_rollup_drop(regclass)' => ["'attack.lost_heat'"],
 	'_tbf_rollup_step(regclass,timestamp with time zone,timestamp with time zone,timestamp with time zone)' => [$heat, @nothing_new, "'-infinity'"],
+	(map { ("_tbf_rollup_${_}_agg(anyelement,tid,\"any\",timestamp with time zone,double precision,integer,anyarray,timestamp with time zone,integer)" =>
+		['NULL::attack.heat', "'(0,1)'", "'page 1'::text", $asked_at, '1', '1', "ARRAY(SELECT h FROM attack.heat h LIMIT 1)", 'NULL', '10']) } 'made', 'change'),
 	'_tbf_rollup_pieces(regclass,timestamp with time zone)' => [$heat, "'-infinity'"],
 	'_tbf_rollup_fold(regclass,text,boolean,integer,timestamp with time zone,timestamp with time zone)' => [$heat, "'false'", 'true', '2', @nothing_new],
 	'_tbf_rollup_hit(regclass,timestamp with time zone,timestamp with time zone,boolean)' => [$heat, @span, 'true'],
@@ -249,6 +251,7 @@ sub new
 	$self->simple('jsonb', '{}', '{"site": "site 1"}', '{"site": null}', '{"site": "none"}', '{"none": 1}', '[]', 'null', '"x"', '{"site": {"site": 1}}');
 	$self->add('name[]', ['NULL::name[]', map { "'$_'::name[]" } '{}', '{site}', '{site,url}', '{site,site}', '{NULL}', '{none}', '{ctid}', '{{site,url}}', '[5:5]={site}', '{""}']);
 	$self->simple('boolean', 'true', 'false');
+	$self->simple('tid', '(0,1)', '(0,0)', '(4294967295,65535)');
 	$self->simple('interval', @day_lengths, $version >= 170000 ? ('infinity', '-infinity') : ());
 	$self->simple('timestamp with time zone', @times);
 	$self->add('timestamp with time zone[]', ["'{2024-05-01 UTC,2024-05-02 UTC,2024-05-01 UTC}'::timestamptz[]", (map { "'$_'::timestamptz[]" } '{}', '{NULL}', '{2024-05-01 UTC}', '{infinity,-infinity,2024-05-01 UTC}',
