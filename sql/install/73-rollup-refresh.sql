@@ -337,6 +337,8 @@ END $$;
 COMMENT ON FUNCTION _tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): one step';
 
 -- A procedure with a SET clause cannot commit. So this one sets search_path in each transaction, before it uses names without a schema.
+CREATE FUNCTION _tbf_rollup_may_commit() RETURNS void AS 'MODULE_PATHNAME', 'tbf_rollup_may_commit' LANGUAGE C VOLATILE STRICT;
+COMMENT ON FUNCTION _tbf_rollup_may_commit() IS 'implementation of tbf_rollup_refresh(): raises an error if the procedure that asks cannot commit';
 CREATE PROCEDURE tbf_rollup_refresh(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
 	extension pg_catalog.text; goal pg_catalog.timestamptz; place pg_catalog.timestamptz; pace pg_catalog.int4;
@@ -346,10 +348,9 @@ BEGIN
 	IF pg_catalog.pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'recovery is in progress' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Refresh the roll-up on the primary server.';
 	END IF;
-	-- Loads the library, which gives the error of a COMMIT within a transaction block its hint (hints.c).
 	extension := (SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n
 		ON n.oid OPERATOR(pg_catalog.=) e.extnamespace WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom');
-	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_volatile(''SELECT'')', extension);
+	EXECUTE pg_catalog.format('SELECT %s._tbf_rollup_may_commit()', extension);
 	IF pg_catalog.current_setting('transaction_read_only')::pg_catalog.bool THEN
 		RAISE EXCEPTION 'cannot refresh roll-up % in a read-only transaction', rollup USING ERRCODE = 'read_only_sql_transaction', HINT = 'SET default_transaction_read_only = off.';
 	END IF;

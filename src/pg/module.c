@@ -15,8 +15,8 @@
  *  - The settings of the extension, named streambloom.*, and the options of an index are declared.
  *  - *Hooks* are set. A hook is a variable of PostgreSQL for the address of a function, which PostgreSQL calls at a
  *    certain point, for example to plan a query. Through hooks plain queries leave partitions unread that cannot hold
- *    what they look for (chunks/README.md), and some of PostgreSQL's own errors get a hint (hints_init()). Other
- *    extensions use the same hooks, so each file that sets one keeps the previous function and calls it.
+ *    what they look for (chunks/README.md). Other extensions use the same hooks, so each file that sets one keeps the
+ *    previous function and calls it.
  *  - Plan nodes are registered by name: ChunkScan, ChunkSkip, PartitionScan, JoinKeys and JoinSkip. So a parallel
  *    worker, which gets its plan as text, finds their functions.
  *
@@ -32,7 +32,6 @@
 #include "utils/guc.h"
 
 #include "base/call.h"
-#include "base/hints.h"
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
 #include "chunks/chunk_scan.h"
@@ -50,7 +49,6 @@ void
 _PG_init(void)
 {
 	call_init();
-	hints_init();
 	memory_init();
 	bf_index_init();
 	chunk_read_init();

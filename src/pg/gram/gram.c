@@ -48,8 +48,7 @@ typedef struct GramOptions
 static void
 declare_options(local_relopts *options)
 {
-	bf_index_declare_class_options(options, sizeof(GramOptions), BF_INDEX_GRAM_FPR,
-								   "gram_ops has the options n (3 to 8), fold (on or off) and false_positive_rate, or fpr; bytea_gram_ops has no fold.");
+	bf_index_declare_class_options(options, sizeof(GramOptions), BF_INDEX_GRAM_FPR);
 	add_local_int_reloption(options, "n", "Number of characters of a gram", SB_GRAM_DEFAULT_LENGTH, SB_GRAM_MIN_LENGTH,
 							SB_GRAM_MAX_LENGTH, offsetof(GramOptions, n));
 }

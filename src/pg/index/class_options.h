@@ -28,9 +28,8 @@ typedef struct BfClassOptions
 /*
  * Declares the options of BfClassOptions. `rate` is the false-positive rate if neither the options of the column nor
  * those of the index give one. `size` is the size of the class's struct of options, which begins with BfClassOptions.
- * `hint` becomes the hint of errors about options.
  */
-extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint);
+extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate);
 
 /*
  * Is this one of the extension's own functions that declare options? The options of another function may have

@@ -51,7 +51,6 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "base/hints.h"
 #include "index/class_options.h"
 #include "index/keys.h"
 #include "index/layout.h"
@@ -104,14 +103,12 @@ Datum
 bf_index_handler(PG_FUNCTION_ARGS)
 {
 #if PG_VERSION_NUM >= 190000
-	hint_of_handler();
 	/* From PostgreSQL 19 on callers neither copy nor free what a handler returns. */
 	PG_RETURN_POINTER(&bf_index_routine);
 #else
 	/* Callers in earlier versions free what a handler returns, so a copy is made. */
 	IndexAmRoutine *am = makeNode(IndexAmRoutine);
 
-	hint_of_handler();
 	*am = bf_index_routine;
 	PG_RETURN_POINTER(am);
 #endif

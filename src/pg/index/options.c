@@ -121,7 +121,7 @@ check_class_options(void *built, relopt_value *values, int count)
 }
 
 void
-bf_index_declare_class_options(local_relopts *options, Size size, double rate, const char *hint)
+bf_index_declare_class_options(local_relopts *options, Size size, double rate)
 {
 	init_local_reloptions(options, size);
 	add_local_real_reloption(options, "false_positive_rate",
@@ -130,17 +130,13 @@ bf_index_declare_class_options(local_relopts *options, Size size, double rate, c
 	add_local_real_reloption(options, "fpr", "The same as false_positive_rate", 0, SB_BF_MIN_FPR, SB_BF_MAX_FPR,
 							 offsetof(BfClassOptions, fpr));
 	register_reloptions_validator(options, check_class_options);
-	hint_of_class_options(hint);
 }
-
-#define RATE_IS_THE_OPTION "Operator classes of bf have the option false_positive_rate, or fpr; those of grams have n and fold, too."
 
 SB_FUNCTION(bf_class_options);
 Datum
 bf_class_options(PG_FUNCTION_ARGS)
 {
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_DEFAULT_FPR,
-								   RATE_IS_THE_OPTION);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_DEFAULT_FPR);
 	PG_RETURN_VOID();
 }
 
@@ -148,8 +144,7 @@ SB_FUNCTION(bf_key_class_options);
 Datum
 bf_key_class_options(PG_FUNCTION_ARGS)
 {
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_KEY_FPR,
-								   RATE_IS_THE_OPTION);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_KEY_FPR);
 	PG_RETURN_VOID();
 }
 
@@ -158,7 +153,7 @@ Datum
 bf_many_key_class_options(PG_FUNCTION_ARGS)
 {
 	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions),
-								   BF_INDEX_MANY_KEY_FPR, RATE_IS_THE_OPTION);
+								   BF_INDEX_MANY_KEY_FPR);
 	PG_RETURN_VOID();
 }
 
