@@ -153,8 +153,7 @@ std::vector<Life> lives()
 		{any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
 	sb_tbf raising = planned(300, hour);
 	raising.flags |= SB_TBF_MINIMUM_INCREASE;
-	all.push_back(
-		{raising, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1800, 1500, 70), {}, Tbf()});
+	all.push_back({raising, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1800, 1500, 70), {}, Tbf()});
 	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70),
 				   hits_of(random, 900, 700, 20), Tbf()});
 	sb_tbf recurring = planned(300, 0);
@@ -262,17 +261,19 @@ TEST(TbfBuilderFailures, IsStillEmptyIfItsFirstPlaneCannotBeMade)
 		const auto first = [&](sb_tbf_builder *builder, size_t what) {
 			sb_difference difference;
 			return what == 2 ? add(builder, hits[0]) :
-							   sb_tbf_builder_add_filter(builder, &filters[what].parameters,
-														 filters[what].cells.data(), 1, &difference);
+							   sb_tbf_builder_add_filter(builder, &filters[what].parameters, filters[what].cells.data(),
+														 1, &difference);
 		};
 		for (size_t what = 0; what < 3; what++)
-			for (const auto &[of, self_sized] : {std::pair(SB_TBF_SUMS_OF_CELLS, false), std::pair(SB_TBF_SUMS_OF_ITEMS, false),
-												 std::pair(SB_TBF_SUMS_OF_ITEMS, true)})
+			for (const auto &[of, self_sized] :
+				 {std::pair(SB_TBF_SUMS_OF_CELLS, false), std::pair(SB_TBF_SUMS_OF_ITEMS, false),
+				  std::pair(SB_TBF_SUMS_OF_ITEMS, true)})
 			{
 				sb_status status = SB_NO_MEMORY;
 				for (uint64_t at = 0; status == SB_NO_MEMORY; at++)
 				{
-					SCOPED_TRACE(testing::Message() << half_life << " " << what << " " << of << " " << self_sized << " " << at);
+					SCOPED_TRACE(testing::Message()
+								 << half_life << " " << what << " " << of << " " << self_sized << " " << at);
 					Memory memory;
 					Owned builder = begun(memory, self_sized ? exact : cells, of, self_sized);
 					memory.fails_at = memory.allocations + at;

@@ -1,8 +1,8 @@
 /*
  * tbf_cells.hpp: reads the stored counters of a tbf, a block at a time, in both layouts (drawn in tbf_cells.cpp), and
- * writes them in the extensible one; tbf_flat.cpp has the flat one. Finds a block in a value that is not read as a whole, and reads and writes the table of
- * recurring minimum, which follows the counters. For the core's own files and its tests; the extension looks items up
- * through sb_lookup.h.
+ * writes them in the extensible one; tbf_flat.cpp has the flat one. Finds a block in a value that is not read as a
+ * whole, and reads and writes the table of recurring minimum, which follows the counters. For the core's own files and
+ * its tests; the extension looks items up through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
