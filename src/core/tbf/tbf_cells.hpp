@@ -115,7 +115,7 @@ SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*
- * The table of recurring minimum has the items that are counted for themselves (tbf_recurring.cpp). It lies after the
+ * The table of recurring minimum has the items that are counted for themselves (tbf_in_order.cpp). It lies after the
  * counters: entries by ascending hash. The count of an item that has an entry is the hits of this entry; the item's
  * counters are not used.
  */
