@@ -67,7 +67,8 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			sb_status status;
 			const uint64_t most = SB_TBF_MAX_CELL / 8 - 1;
 			const uint64_t hash = hashes[1];
-			uint64_t *word = &slots[streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside) + place];
+			uint64_t
+				*word = &slots[streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside) + place];
 			*word = SB_TBF_MAX_CELL - 1;
 			many.count = 0;
 			EXPECT_EQ(streambloom::sums_add_hits(&into, 0, 35, &hash, &most, 1, &status), 1u);
@@ -170,7 +171,8 @@ TEST(Kernel, StoresAndMergesSums)
 					SB_OK);
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(again[i], 3 + (counters[i] << shift));
-				EXPECT_EQ(static_cast<uint64_t>(merged.planes[index].loss), *std::ranges::max_element(counters) << shift);
+				EXPECT_EQ(static_cast<uint64_t>(merged.planes[index].loss), *std::ranges::max_element(counters)
+																				<< shift);
 				again[17] = SB_TBF_MAX_CELL - 1;
 				again[18] = SB_TBF_MAX_CELL - 1;
 				again[19] = SB_TBF_MAX_CELL - 1;

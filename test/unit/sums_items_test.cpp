@@ -163,8 +163,8 @@ TEST(SumsOfItems, ThatDoNotFitACellAreAnOverflow)
 		const sb_hash_set set = items.set();
 		uint64_t hash;
 		for (uint64_t slot = 0; (slot = streambloom::hash_set_next(&set, slot, &hash)) != UINT64_MAX; slot++)
-			streambloom::words_of_items(&items.sums(), 0)[streambloom::hash_set_place(slot, set.beside)] =
-				SB_TBF_MAX_CELL - 1;
+			streambloom::words_of_items(&items.sums(),
+										0)[streambloom::hash_set_place(slot, set.beside)] = SB_TBF_MAX_CELL - 1;
 		Tbf stored;
 		stored.cells = Bytes(10000);
 		EXPECT_EQ(streambloom::sums_store(&items.sums(), &set, &tbf, &stored.parameters, stored.cells.data(), 10000),

@@ -547,7 +547,7 @@ TEST(TbfBuilder, AHotHitWithoutTextIsInTheError)
 
 /* -------------------------------------------------------------- recurring minimum */
 
-/* The table of recurring minimum is the one that a few plain lines compute from its rule (tbf_recurring.cpp). */
+/* The table of recurring minimum is the one that a few plain lines compute from its rule (tbf_in_order.cpp). */
 TEST(TbfBuilder, RecurringMinimumKeepsItsTable)
 {
 	Random random(8);

@@ -101,7 +101,8 @@ void expect_round_trip(const Items &items)
 	Exact exact(items);
 	Items back;
 	uint64_t largest;
-	ASSERT_EQ(streambloom::check_list(streambloom::list_of(&exact.filter, exact.cells.data()), &largest), SB_OK) << items.size();
+	ASSERT_EQ(streambloom::check_list(streambloom::list_of(&exact.filter, exact.cells.data()), &largest), SB_OK)
+		<< items.size();
 	ASSERT_EQ(read(exact.filter, exact.cells, &back), SB_OK) << items.size();
 	ASSERT_TRUE(back == items) << items.size();
 }
@@ -203,7 +204,8 @@ TEST(TbfExact, RefusesEveryOtherWayToWriteTheSameItems)
 		if (random() % 4 == 0)
 			exact.filter.item_count = static_cast<uint32_t>(1 + random() % 120);
 		uint64_t largest;
-		const sb_status status = streambloom::check_list(streambloom::list_of(&exact.filter, exact.cells.data()), &largest);
+		const sb_status status = streambloom::check_list(streambloom::list_of(&exact.filter, exact.cells.data()),
+														 &largest);
 		Items items;
 		const sb_status reading = read(exact.filter, exact.cells, &items);
 		uint64_t units;

@@ -234,7 +234,9 @@ TEST(TbfSent, AStopGivesNoWrongCounters)
 	}
 }
 
-/* The states of several workers have items in common. The number of different ones decides whether they become cells. */
+/*
+ * The states of several workers have items in common. The number of different ones decides whether they become cells.
+ */
 TEST(TbfSent, OutgrowASetTogether)
 {
 	Random random(6);

@@ -401,7 +401,8 @@ private:
 		sb_status status = sb_tbf_hit(&moment, hit.weight, &value);
 		if (status != SB_OK)
 			return status;
-		const auto add_hit = (plan().flags & SB_TBF_OPTIONS) != 0 ? sb_tbf_builder_add_in_order : sb_tbf_builder_add_hit;
+		const bool in_order = (plan().flags & SB_TBF_OPTIONS) != 0;
+		const auto add_hit = in_order ? sb_tbf_builder_add_in_order : sb_tbf_builder_add_hit;
 		return add_hit(builder, hit.hash, &moment, value);
 	}
 

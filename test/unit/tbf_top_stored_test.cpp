@@ -242,7 +242,7 @@ TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
 		filter.flags = SB_TBF_HAS_HITS;
 		filter.base = base;
 		filter.layout = SB_TBF_EXTENSIBLE; /* no counters before the list */
-		filter.total = UINT64_MAX; /* unknown */
+		filter.total = UINT64_MAX;		   /* unknown */
 		filter.top = static_cast<uint16_t>(limit);
 		filter.extra = static_cast<uint32_t>(stored.size());
 		for (uint64_t half_lives : {1u, 2u, 7u, 39u, 64u, 100u, 127u, 128u, 5000u})

@@ -305,7 +305,8 @@ SB_KERNEL sb_status find_hash_kernel(const hash_list &list, const unsigned char 
 
 	uint32_t begin;
 	uint32_t end;
-	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken, bucket), &begin, &end))
+	if (!items_of_bucket<variant>(bits, parts.last, parts.items, count_ones<variant>(bits, taken, bucket), &begin,
+								  &end))
 		return SB_BAD_CELLS;
 	if (have * 8 < parts.records + end * parts.record)
 		return SB_NEED_BYTES;

@@ -1,6 +1,6 @@
 /*
- * hash_list.hpp: sorted hashes in blocks with a directory, each hash alone or with a count: the exact form of a small bf
- * or tbf. Writes such a list, reads it, checks it, and looks hashes up in it. The bytes of a list may come from
+ * hash_list.hpp: sorted hashes in blocks with a directory, each hash alone or with a count: the exact form of a small
+ * bf or tbf. Writes such a list, reads it, checks it, and looks hashes up in it. The bytes of a list may come from
  * anywhere. For the core only.
  *
  * The 48 highest bits of a hash are kept (SB_KEPT_HASH_BITS); they are called digits here. With n items these bytes
@@ -11,9 +11,9 @@
  *
  * There are 2^b blocks of 64 to 128 items on average (fewer only if the filter has fewer). So a filter of fewer than
  * 65,536 items has its header and its directory in the first 1,664 bytes. The first b digits of a hash are the number
- * of its block. The next q digits are the number of its bucket in the block: two to four times as many buckets as items,
- * at most 256. The next l = 48 - b - q digits, the lower ones, are stored as they are. struct hash_digits says which b
- * and q belong to n; with counts they are those of n, without those of n - 1.
+ * of its block. The next q digits are the number of its bucket in the block: two to four times as many buckets as
+ * items, at most 256. The next l = 48 - b - q digits, the lower ones, are stored as they are. struct hash_digits says
+ * which b and q belong to n; with counts they are those of n, without those of n - 1.
  *
  * A block of m items is
  *
@@ -70,7 +70,9 @@ struct hash_list
 		return taken() + digits.buckets() + of_block * static_cast<size_t>(1 + counts + digits.lower + k);
 	}
 
-	/* Where a block lies. `begin` and `end` are the entries of the block before it (0 for the first) and of this one. */
+	/*
+	 * Where a block lies. `begin` and `end` are the entries of the block before it (0 for the first) and of this one.
+	 */
 	[[nodiscard]] sb_status range(uint32_t begin, uint32_t end, size_t *offset, size_t *length) const
 	{
 		if (begin > end || size < directory() || end > size - directory())
@@ -103,7 +105,10 @@ struct hash_list
 /* Checks the directory and the blocks: are they exactly what write_list() would write? *largest: the largest count. */
 [[nodiscard]] sb_status check_list(const hash_list &list, uint64_t *largest);
 
-/* Items to be written: hashes in ascending order, no two of them equal; with counts each hash is followed by its count. */
+/*
+ * Items to be written: hashes in ascending order, no two of them equal; with counts each hash is followed by its
+ * count.
+ */
 struct items_to_list
 {
 	const uint64_t *first;
@@ -169,7 +174,10 @@ public:
 	const uint64_t *hashes() const { return hashes_; }
 	const uint64_t *units() const { return units_; }
 
-	/* SB_OK, or SB_BAD_CELLS if reading ended at a block that is damaged, or the list has not as many items as it says. */
+	/*
+	 * SB_OK, or SB_BAD_CELLS if reading ended at a block that is damaged, or the list has not as many items as it
+	 * says.
+	 */
 	sb_status status() const { return status_; }
 
 private:

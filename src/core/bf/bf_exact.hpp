@@ -1,6 +1,6 @@
 /*
- * bf_exact.hpp: the exact form of a bf: a list of the hashes of its items (base/hash_list.hpp). For the core's own files
- * and its tests; everybody else goes through the headers sb_*.h.
+ * bf_exact.hpp: the exact form of a bf: a list of the hashes of its items (base/hash_list.hpp). For the core's own
+ * files and its tests; everybody else goes through the headers sb_*.h.
  */
 #ifndef STREAMBLOOM_BF_EXACT_HPP
 #define STREAMBLOOM_BF_EXACT_HPP

@@ -58,8 +58,9 @@ inline sb_status find_listed_block(sb_lookup *lookup, const hash_list &list, siz
 }
 
 /*
- * Finds lookup->hash in its block; *units becomes its count. If not even the head of the block is at hand, asks for the head or more: for many items that are not in the filter
- * the head is enough. If the head is at hand, but not enough, asks for the whole block.
+ * Finds lookup->hash in its block; *units becomes its count. If not even the head of the block is at hand, asks for
+ * the head or more: for many items that are not in the filter the head is enough. If the head is at hand, but not
+ * enough, asks for the whole block.
  */
 inline sb_status find_listed(sb_lookup *lookup, const hash_list &list, uint64_t *units)
 {

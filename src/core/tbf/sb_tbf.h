@@ -28,8 +28,8 @@
  *  - extensible: only cells that are not 0, in as few bits as each needs (the purpose of Fig. 3; tbf_cells.cpp)
  *  - exact: up to SB_TBF_EXACT_ITEMS items of a filter that sizes itself: their hashes with their counts, and no cells
  *
- * A tbf cannot list its items, unless it keeps a list of hot items (at the end of this file). A hit can be taken back, but only one
- * that is known to be there (sb_tbf_remove()).
+ * A tbf cannot list its items, unless it keeps a list of hot items (at the end of this file). A hit can be taken back,
+ * but only one that is known to be there (sb_tbf_remove()).
  *
  * Units: times are microseconds since 2000-01-01 UTC. Stored counters are in *units* of 2^-unit_bits hits, all other
  * amounts in 2^-12 hits. Amounts are rounded up. An item has all its cells in one *block* of SB_TBF_BLOCK cells, so

@@ -1,7 +1,7 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header and checks. (tbf_place.hpp says which cells an
- * item has. tbf_cells.cpp stores the counters of the cells, and tbf_change.cpp decays them. tbf_sums.cpp has the sums
- * that become counters, tbf_clock.cpp the times.)
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header and checks. (tbf_place.hpp says which
+ * cells an item has. tbf_cells.cpp stores the counters of the cells, and tbf_change.cpp decays them. tbf_sums.cpp has
+ * the sums that become counters, tbf_clock.cpp the times.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
  * one block, so that a look-up reads only this block of a stored filter, besides the header, and the one or two entries
@@ -284,16 +284,16 @@ static bool shape_is_valid(const sb_tbf *tbf)
 
 /*
  * Checks that an exact filter has neither minimum increase nor recurring minimum, and that recurring minimum is not
- * combined with what it excludes: decay, a list of hot items, minimum increase. Also checks that bytes after the counters are there only if an option puts them there: recurring
- * minimum has its table there, and a filter with `top` has the list of hot items.
+ * combined with what it excludes: decay, a list of hot items, minimum increase. Also checks that bytes after the
+ * counters are there only if an option puts them there: recurring minimum has its table there, and a filter with `top`
+ * has the list of hot items.
  */
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
 	if (is_exact(tbf) && (tbf->flags & SB_TBF_OPTIONS) != 0)
 		return false;
-	if (recurring &&
-		(tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+	if (recurring && (tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
 	if (recurring && tbf->extra % recurring_entry_size != 0)
 		return false;

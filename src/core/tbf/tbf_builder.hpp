@@ -52,8 +52,8 @@ struct sb_tbf_builder
 	bool self_sized; /* the stored filter gets its size from the number of items */
 	bool never_few;	 /* sums of cells began with so many items that no block gets a list of cells */
 	streambloom::tbf_sums sums;
-	sb_hash_set recurring;			   /* recurring minimum: the table's items, with their hits beside (tbf_in_order.cpp) */
-	streambloom::top_list top;		   /* the list of hot items, if plan.top is not 0 */
+	sb_hash_set recurring;	   /* recurring minimum: the table's items, with their hits beside (tbf_in_order.cpp) */
+	streambloom::top_list top; /* the list of hot items, if plan.top is not 0 */
 	streambloom::pending_item unnamed; /* an item new to the list, whose text is still to come */
 };
 
@@ -95,15 +95,16 @@ inline sb_tbf largest_filter()
 [[nodiscard]] sb_status ended_if_failed(sb_status status, sb_tbf_builder **builder);
 
 /*
- * make_cells() makes the plane of cells with this index, unless the builder has it. make_plane() makes the one for hits:
- * of items if the builder has a set, else of cells. Both do nothing if the index is not one of 0 .. SB_TBF_PLANES - 1.
+ * make_cells() makes the plane of cells with this index, unless the builder has it. make_plane() makes the one for
+ * hits: of items if the builder has a set, else of cells. Both do nothing if the index is not one of 0 ..
+ * SB_TBF_PLANES - 1.
  */
 [[nodiscard]] sb_status make_cells(sb_tbf_builder *builder, int index);
 [[nodiscard]] sb_status make_plane(sb_tbf_builder *builder, int index);
 
 /*
- * Makes `planes` planes for hits, or of cells, from `index` down to newer ones, after sums_turn(). `any` is what sums.any was before that: if
- * memory ends and nothing had been added, nothing has been added still.
+ * Makes `planes` planes for hits, or of cells, from `index` down to newer ones, after sums_turn(). `any` is what
+ * sums.any was before that: if memory ends and nothing had been added, nothing has been added still.
  */
 [[nodiscard]] sb_status make_planes(sb_tbf_builder *builder, int index, int planes, bool any, bool cells = false);
 

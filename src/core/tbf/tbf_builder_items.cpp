@@ -1,6 +1,6 @@
 /*
- * tbf_builder_items.cpp: sums of items. The set grows, and takes the items of exact filters and of other builders, until
- * the builder goes over to sums of cells.
+ * tbf_builder_items.cpp: sums of items. The set grows, and takes the items of exact filters and of other builders,
+ * until the builder goes over to sums of cells.
  */
 #include "tbf/tbf_builder.hpp"
 

@@ -6,12 +6,13 @@
  *     does the filter size itself? are there sums of items? and of cells? (a byte each)
  *     of tbf_sums: any, merged, fractions (a byte each); newest_plane, newest_half_life, oldest_base, newest (8 each);
  *     dropped_total, dropped_loss (16 each)
- *     for each plane (the sums of 16 half-lives) its total, slack and loss (16 each), and whether it is there for items and for cells (a byte each)
+ *     for each plane (the sums of 16 half-lives) its total, slack and loss (16 each), and whether it is there for items
+ *     and for cells (a byte each)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
  *     sums of items: their number (8), their hashes (8 each) in ascending order, for each plane that is there their
  *     words (8 each)
- *     sums of cells: if the plan has none, their shape (a header); for each plane that is there its number of bytes (8),
- *     and its words as extensible counters
+ *     sums of cells: if the plan has none, their shape (a header); for each plane that is there its number of bytes
+ *     (8), and its words as extensible counters
  *
  * An item is 16 bytes or more, a cell mostly one. PostgreSQL copies the bytes when it sends them.
  */
@@ -246,9 +247,9 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, parts_to_c
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
 	/* only a filter that sizes itself and has not outgrown its set has items beside cells */
-	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && parts->items :
-														  parts->items != parts->cells &&
-															  !(builder->self_sized && parts->items);
+	const bool size_could_be = is_exact(&builder->plan) ?
+								   builder->self_sized && parts->items :
+								   parts->items != parts->cells && !(builder->self_sized && parts->items);
 	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
 						  any_of_items <= (sums->any && parts->items) && any_of_cells <= (sums->any && parts->cells);
 	return could_be ? SB_OK : SB_BAD_HEADER;
@@ -297,9 +298,8 @@ static sb_status check_notes(const sb_tbf_builder *builder, const parts_to_come 
 	{
 		/* without decay, everything lies in the planes from -2 to 1, and never falls out */
 		constexpr int last = SB_TBF_PLANES - 1;
-		bool may_fall_out = sums.newest_plane == 0 &&
-							(sums.planes[last].total != 0 || sums.planes[last].loss != 0 || parts.plane_of_items[last] ||
-							 parts.plane_of_cells[last]);
+		bool may_fall_out = sums.newest_plane == 0 && (sums.planes[last].total != 0 || sums.planes[last].loss != 0 ||
+													   parts.plane_of_items[last] || parts.plane_of_cells[last]);
 		for (const plane_sums &plane : sums.planes)
 			may_fall_out |= plane.slack != 0;
 		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 ||
@@ -332,7 +332,9 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 	return add_section(&builder->top, &builder->memory, section, base);
 }
 
-/* Reads the items into a set, which has room for all of them before the first comes (tbf_builder_items.cpp says why). */
+/*
+ * Reads the items into a set, which has room for all of them before the first comes (tbf_builder_items.cpp says why).
+ */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
 	tbf_sums *sums = &builder->sums;

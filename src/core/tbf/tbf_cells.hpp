@@ -1,8 +1,8 @@
 /*
  * tbf_cells.hpp: reads the stored counters of a tbf, a block at a time, in both layouts (drawn in tbf_cells.cpp), and
- * writes them in the extensible one; tbf_flat.cpp has the flat one. Finds a block in a value that is not read as a whole, and reads and writes the table of
- * recurring minimum, which follows the counters. For the core's own files and its tests; the extension looks items up
- * through sb_lookup.h.
+ * writes them in the extensible one; tbf_flat.cpp has the flat one. Finds a block in a value that is not read as a
+ * whole, and reads and writes the table of recurring minimum, which follows the counters. For the core's own files and
+ * its tests; the extension looks items up through sb_lookup.h.
  */
 #ifndef STREAMBLOOM_TBF_CELLS_HPP
 #define STREAMBLOOM_TBF_CELLS_HPP
@@ -115,7 +115,7 @@ SB_NODISCARD sb_status block_range(const sb_tbf *tbf, uint32_t block, const void
 SB_NODISCARD sb_status block_min(const sb_tbf *tbf, const void *block, size_t size, uint64_t hash, uint64_t *out);
 
 /*
- * The table of recurring minimum has the items that are counted for themselves (tbf_recurring.cpp). It lies after the
+ * The table of recurring minimum has the items that are counted for themselves (tbf_in_order.cpp). It lies after the
  * counters: entries by ascending hash. The count of an item that has an entry is the hits of this entry; the item's
  * counters are not used.
  */

@@ -198,16 +198,17 @@ sb_status sb_tbf_remove(const sb_tbf *tbf, const void *cells, uint64_t hash, con
 		return status;
 	}
 	const uint32_t of_item = block_of(tbf->block_count, hash);
-	const sb_status status = pack_value(&block, out, counters_size(tbf), [=](uint32_t i, gathered *nonzero, uint64_t *largest) {
-		block_counters counters;
-		if (i != of_item)
-			return gather_block(tbf, cells, i, nonzero, largest);
-		const sb_status read = unpack_block(tbf, cells, i, counters);
-		if (read == SB_OK && !take_out(tbf, hash, moment, hit, counters, most))
-			return SB_OUT_OF_RANGE;
-		*largest = read == SB_OK ? gather(counters, tbf->block_cells, nonzero) : 0;
-		return read;
-	});
+	const sb_status status = pack_value(&block, out, counters_size(tbf),
+										[=](uint32_t i, gathered *nonzero, uint64_t *largest) {
+											block_counters counters;
+											if (i != of_item)
+												return gather_block(tbf, cells, i, nonzero, largest);
+											const sb_status read = unpack_block(tbf, cells, i, counters);
+											if (read == SB_OK && !take_out(tbf, hash, moment, hit, counters, most))
+												return SB_OUT_OF_RANGE;
+											*largest = read == SB_OK ? gather(counters, tbf->block_cells, nonzero) : 0;
+											return read;
+										});
 	if (status == SB_OK)
 		block.hand_over(out, value);
 	return status;

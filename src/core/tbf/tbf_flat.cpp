@@ -82,9 +82,10 @@ sb_status sb_tbf_set_layout(const sb_tbf *tbf, const void *cells, uint8_t layout
 			status = write_flat(tbf, cells, out, block.cells());
 	}
 	else
-		status = pack_value(&block, out, counters_size(tbf), [=](uint32_t index, gathered *counters, uint64_t *largest) {
-			return gather_block(tbf, cells, index, counters, largest);
-		});
+		status = pack_value(&block, out, counters_size(tbf),
+							[=](uint32_t index, gathered *counters, uint64_t *largest) {
+								return gather_block(tbf, cells, index, counters, largest);
+							});
 	if (status == SB_OK)
 		status = in_pieces(tbf->extra, bytes_at_once, [&](size_t first, size_t count) {
 			const unsigned char *from = static_cast<const unsigned char *>(cells) + counters_size(tbf) + first;

@@ -149,9 +149,8 @@ static uint64_t *hits_of_slot(const sb_hash_set &recurring, uint64_t slot)
 static sb_status make_room(sb_tbf_builder *builder, uint64_t more)
 {
 	sb_hash_set *recurring = &builder->recurring;
-	return recurring->slots == nullptr ?
-			   hash_set_make(recurring, &builder->memory, hash_set_capacity_for(more), 1) :
-			   hash_set_make_room(recurring, &builder->memory);
+	return recurring->slots == nullptr ? hash_set_make(recurring, &builder->memory, hash_set_capacity_for(more), 1) :
+										 hash_set_make_room(recurring, &builder->memory);
 }
 
 /*

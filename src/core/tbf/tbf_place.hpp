@@ -55,7 +55,8 @@ void clear_hits(sb_tbf *tbf);
 
 /*
  * plan_exact() turns a plan into that of an exact filter. plan_cells() turns a plan into that of a filter with as many
- * cells as `sized` has, and with minimum increase if `sized` has it. REQUIRES: the plan has no hits, as after clear_hits().
+ * cells as `sized` has, and with minimum increase if `sized` has it. REQUIRES: the plan has no hits, as after
+ * clear_hits().
  */
 void plan_exact(sb_tbf *plan);
 void plan_cells(sb_tbf *plan, const sb_tbf *sized);

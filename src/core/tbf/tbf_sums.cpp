@@ -150,8 +150,8 @@ SB_KERNEL size_t sums_add_hits_kernel(tbf_sums *sums, int index, int64_t half_li
 namespace streambloom {
 
 SB_VARIANTS(size_t, sums_add_hits,
-			(tbf_sums * sums, int index, int64_t half_lives, const uint64_t *hashes, const uint64_t *values, size_t count,
-			 sb_status *status),
+			(tbf_sums * sums, int index, int64_t half_lives, const uint64_t *hashes, const uint64_t *values,
+			 size_t count, sb_status *status),
 			(sums, index, half_lives, hashes, values, count, status))
 
 } // namespace streambloom
@@ -169,8 +169,8 @@ static sb_status add_to_item(cell_plane *plane, int hash_count, uint64_t hash, u
 }
 
 template <sb_simd variant>
-SB_KERNEL sb_status add_items_kernel(cell_plane *plane, int k, int place, const uint64_t *hashes, const uint64_t *values,
-									 size_t count)
+SB_KERNEL sb_status add_items_kernel(cell_plane *plane, int k, int place, const uint64_t *hashes,
+									 const uint64_t *values, size_t count)
 {
 	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
 	uint16_t positions[SB_TBF_MAX_HASHES];

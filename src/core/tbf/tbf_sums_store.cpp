@@ -369,7 +369,8 @@ sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, 
 		*most = gather(counters, tbf->block_cells, nonzero);
 		return SB_OK;
 	});
-	return status == SB_BAD_CELLS ? SB_OVERFLOW : status; /* too large for a counter is what comes from too large a sum */
+	return status == SB_BAD_CELLS ? SB_OVERFLOW :
+									status; /* too large for a counter is what comes from too large a sum */
 }
 
 sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,

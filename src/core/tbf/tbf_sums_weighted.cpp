@@ -210,7 +210,8 @@ private:
 	sb_status make_room(uint32_t block, const uint64_t *counters)
 	{
 		const int first = index_ - last_;
-		if (index_ < 0 || first >= SB_TBF_PLANES || (last_ == 0 && sums_->planes[index_].cells->block[block] != nullptr))
+		if (index_ < 0 || first >= SB_TBF_PLANES ||
+			(last_ == 0 && sums_->planes[index_].cells->block[block] != nullptr))
 			return SB_OK;
 		const uint32_t count = count_words(counters, cells_ >> cell_halvings_) << cell_halvings_;
 		few_ = count <= most_few;

@@ -86,7 +86,8 @@ void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
 /*
  * top_write() writes the list for a filter with this base, the half-life for which its counts are written down.
- * top_size() returns how many bytes it writes, top_most_size() how many it may write for any base. REQUIRES: at most `limit` entries.
+ * top_size() returns how many bytes it writes, top_most_size() how many it may write for any base. REQUIRES: at most
+ * `limit` entries.
  */
 uint32_t top_size(const top_list *list, int64_t base);
 inline size_t top_most_size(const top_list *list)

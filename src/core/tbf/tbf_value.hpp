@@ -80,9 +80,8 @@ sb_status pack_to_fit(value_block *value, sb_tbf *planned, size_t room, size_t e
 template <typename Produce>
 sb_status pack_value(value_block *value, sb_tbf *planned, size_t room, Produce produce)
 {
-	return pack_to_fit(value, planned, room, planned->extra, [=](unsigned char *cells, size_t now) {
-		return pack_cells(planned, cells, now, produce);
-	});
+	return pack_to_fit(value, planned, room, planned->extra,
+					   [=](unsigned char *cells, size_t now) { return pack_cells(planned, cells, now, produce); });
 }
 
 /*
