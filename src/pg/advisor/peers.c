@@ -136,11 +136,11 @@ sum_up(const Sample *sample, const Sketch *sketch, double distinct, Peer *peer)
 static double
 pages_of_tree(double leaves, double key, double room)
 {
-	double		pages = ceil(leaves);
+	double		pages = leaves;
 
-	for (leaves = pages; leaves > 1; pages += leaves)
-		leaves = ceil(leaves * key / room);
-	return pages;
+	while (leaves > 1)
+		pages += leaves = ceil(leaves * key / room);
+	return ceil(pages);
 }
 
 double
@@ -150,19 +150,24 @@ bf_estimate_btree(const Sample *sample, const SampleColumn *column, double disti
 	Sums		sums = sum_up(sample, column->items, distinct, &peer);
 	const double all_rows = column->items->rows * bf_times(sample, column->items);
 	double		key,
+				missing,
+				entries,
 				tuple,
 				leaves;
 
 	if (sums.items == 0)
 		return sample->empty_count * BLCKSZ;
 	key = sums.keys / sums.items;
-	/* rows that are missing are those of values with many rows */
-	sums.bytes += Max(all_rows - sums.rows, 0) * (column->deduplicates ? sizeof(ItemPointerData) + 0.15 : key);
-	tuple = sums.bytes / Max(sums.tuples, sums.items);
+	/* rows that are missing are those of values with many rows, or of values that are in other partitions too */
+	missing = Max(all_rows - sums.rows, 0);
+	entries = Min(missing, Max(peer.copies * distinct - sums.items, 0));
+	sums.bytes += entries * key + (missing - entries) * (column->deduplicates ? sizeof(ItemPointerData) + 0.15 : key);
+	tuple = sums.bytes / Max(sums.tuples + entries, sums.items);
 	/* A new page begins when less than a tenth of the page is free. A page also has a high key. */
-	leaves = sums.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - key + tuple / 2);
-	return (pages_of_tree(Max(leaves, sample->leaf_count), key, BTREE_SPACE * (BTREE_NONLEAF_FILLFACTOR / 100.0)) +
-			sample->leaf_count + sample->empty_count) * BLCKSZ;
+	leaves = sums.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - key + tuple / 2) / sample->leaf_count;
+	return (sample->leaf_count * (1 + pages_of_tree(leaves + (sample->leaf_count > 1 ? 0.5 : 0), key,
+													BTREE_SPACE * (BTREE_NONLEAF_FILLFACTOR / 100.0))) +
+			sample->empty_count) * BLCKSZ;
 }
 
 /*
