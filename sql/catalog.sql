@@ -32,7 +32,7 @@ SELECT obj_description(oid, 'pg_extension') IS NOT NULL FROM pg_extension WHERE 
 
 -- functions for the extension's own use without an underscore in front of their names, or the other way round; those of =, <>, <, <=, > and >= have the names that PostgreSQL's have
 SELECT signature FROM functions
-WHERE (proname LIKE '\_%') <> (obj_description(oid, 'pg_proc') ~ '^(implementation of |trigger of )' OR proname LIKE '\_tbf\_rollup\_lists\_agg\_%') AND proname !~ '^[a-z]+_(eq|ne|lt|le|gt|ge)$'
+WHERE (proname LIKE '\_%') <> (obj_description(oid, 'pg_proc') ~ '^(implementation of |trigger of )') AND proname !~ '^[a-z]+_(eq|ne|lt|le|gt|ge)$'
 ORDER BY 1;
 
 -- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones), and roll-ups, which set search_path

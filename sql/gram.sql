@@ -117,3 +117,11 @@ SELECT bf_grams('a', n => 9);
 DROP TABLE lines, parts;
 DROP FUNCTION ask;
 DROP COLLATION grams_nocase;
+
+-- Short values have few different grams, so that a range of some pages has most of them. Ranges are as short as it takes
+-- to tell them apart.
+CREATE TABLE hosts AS SELECT i, format('%s.%s.%s.%s', hashint4extended(i, 1) & 255, hashint4extended(i, 2) & 255, hashint4extended(i, 3) & 255, hashint4extended(i, 4) & 255) AS host, 'same' AS word FROM generate_series(1, 100000) i;
+CREATE INDEX hosts_host ON hosts USING bf (host gram_ops);
+CREATE INDEX hosts_word ON hosts USING bf (word gram_ops);
+SELECT i.index, pages_per_range FROM unnest(ARRAY['hosts_host', 'hosts_word']) i (index), bf_index_stats(i.index::regclass) WHERE level = 0;
+DROP TABLE hosts;

@@ -412,5 +412,18 @@ SELECT DISTINCT substring(scan, '(Seq Scan|Bitmap Heap Scan|Index Scan) on [a-z]
 	FROM regexp_split_to_table(scans('SELECT (SELECT count(*) FROM everywhere WHERE v = 5), (SELECT count(*) FROM nowhere WHERE v = 5)'), ', ') scan WHERE scan !~ 'Bitmap Index' ORDER BY 2, 1;
 RESET streambloom.enable_chunk_skip;
 
+-- A thousand values that are not there: level 1 leaves hardly any range, and values that are looked for together share
+-- the pages of the index.
+CREATE TABLE keyed (id integer, pad text);
+INSERT INTO keyed SELECT i, repeat('x', 300) FROM generate_series(1, 300000) i;
+CREATE INDEX keyed_id ON keyed USING bf (id) WITH (pages_per_range = 8);
+VACUUM ANALYZE keyed;
+SELECT literals, scans(query), pages_costed(query, 'keyed') < 0.25 AS few_pages
+	FROM unnest(ARRAY[100, 1000]) literals, LATERAL (SELECT format('SELECT * FROM keyed WHERE id IN (%s)', string_agg((-i * 7919)::text, ',')) AS query FROM generate_series(1, literals) i) q;
+-- Where a unique key names the row, the index is not asked.
+SELECT asked_pages('SELECT * FROM keyed WHERE id = 7', 'keyed_id') AS without_key;
+ALTER TABLE keyed ADD PRIMARY KEY (id);
+SELECT asked_pages('SELECT * FROM keyed WHERE id = 7', 'keyed_id') AS with_key, scans('SELECT * FROM keyed WHERE id = 7');
+
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;

@@ -46,7 +46,7 @@ CREATE TEMP TABLE before AS SELECT ctid AS id, xmin::text AS made FROM h;
 CALL tbf_rollup_refresh('h');
 SELECT count(*) AS changed FROM (SELECT ctid AS id, xmin::text AS made FROM h) a FULL JOIN before b USING (id, made) WHERE a.id IS NULL OR b.id IS NULL;
 -- packed
-SELECT _tbf_rollup_fold('h', 1, '2024-01-01 00:00', '2024-01-01 01:00', 1, true);
+SELECT _tbf_rollup_fold('h', $$ctid IN (SELECT id FROM public._tbf_rollup_pieces('public.h', '2024-01-01 00:00'))$$, false);
 SELECT count(*) FROM h;
 SELECT * FROM pg_temp.wrong('2024-01-01 00:29');
 -- a second row with counters, and hits that it takes for counted ones

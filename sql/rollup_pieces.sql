@@ -6,9 +6,6 @@ SET client_min_messages = warning;
 \pset format unaligned
 \pset tuples_only on
 
-SELECT _tbf_rollup_unlisted(f, '{}'::text[]), _tbf_rollup_unlisted(f, '{a}'::text[]), _tbf_rollup_unlisted(f, '{b,c,a,a,NULL}'::text[]), _tbf_rollup_unlisted(f, '{a,b,x,c,d}'::text[])
-FROM (SELECT tbf_agg(item, NULL::timestamptz, NULL::interval, hits) AS f FROM (VALUES ('a', 7), ('b', 5), ('c', 2.5), ('d', 1)) v(item, hits)) s;
-SELECT _tbf_rollup_unlisted(tbf_empty(), '{}'::text[]), _tbf_rollup_unlisted(tbf_add(tbf_empty(100, 0.01), 'a'::text, '2024-01-01', 1), '{}'::text[]);
 
 -- 90 pieces of 1,500 items each, that is twice what an exact filter can hold; as refreshes would have written them,
 -- before their hits left the source

@@ -220,7 +220,7 @@ SELECT sqlstate_of($$TRUNCATE tbf_rollup_definitions$$);
 -- Nobody learns from the definition of a roll-up what he may not read, not even by a function that the planner calls
 -- first.
 CREATE FUNCTION pg_temp.tell(item text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS $$ BEGIN RAISE WARNING 'told: %', item; RETURN true; END $$;
-SELECT error_of($$SELECT FROM tbf_rollup_definitions$$), error_of($$SELECT _tbf_rollup_definition('r')$$), error_of($$SELECT _tbf_rollup_own_definition('r', false)$$);
+SELECT error_of($$SELECT FROM tbf_rollup_definitions$$), error_of($$SELECT _tbf_rollup_definition('r')$$), error_of($$SELECT _tbf_rollup_definition('r', true)$$);
 SELECT (SELECT count(*) FROM tbf_rollup WHERE pg_temp.tell(item)), (SELECT count(*) FROM tbf_rollups WHERE pg_temp.tell(item));
 DROP FUNCTION pg_temp.tell(text);
 SET ROLE streambloom_owner;

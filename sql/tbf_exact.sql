@@ -65,14 +65,14 @@ SELECT layout, cells IS NOT NULL AS cells FROM tbf_info((SELECT tbf_add_all(tbf_
 SELECT bool_and(tbf_decay(tbf_decay(f, '2024-03-01'), at) = tbf_decay(f, at)) AS composes, bool_and(tbf_count(tbf_decay(f, at), page, at) >= 0.999999 * tbf_count(f, page, at)) AS never_below FROM (SELECT tbf_merge_agg(fading) AS f FROM hour) s, generate_series('2024-03-01'::timestamptz, '2024-08-01', '31 days') at, (SELECT page FROM truth LIMIT 50) t;
 SELECT cardinality, slack > 0 AS slack, bytes FROM tbf_info((SELECT tbf_decay(tbf_agg(page, at, '1 hour'), '2024-02-20') FROM hit));
 -- parameters: an empty filter that sizes itself says them, too
-SELECT layout, half_life, top, minimum_increase FROM tbf_info((SELECT tbf_agg_in_order(page, at, tbf_empty(NULL, half_life => '3 days', minimum_increase => true, top => 5)) FROM hit));
+SELECT layout, half_life, top, minimum_increase FROM tbf_info((SELECT tbf_agg_in_order(page, at, tbf_empty(NULL, half_life => '3 days', top => 5)) FROM hit));
+SELECT tbf_empty(NULL, minimum_increase => true);
 SELECT tbf_empty(NULL, half_life => NULL, recurring_minimum => true);
 SELECT tbf_empty(NULL, 0.01) + tbf_empty(NULL, 0.0001);
 
 -- what else can be asked of it
 SELECT tbf_cardinality(f), tbf_error_bound(f, 0.5), tbf_estimate(f, 'page 1') = f -> 'page 1' AS estimate, round(tbf_inner_product(f, f)) = (SELECT sum(hits * hits) FROM truth) AS self_join, tbf_total(f) FROM (SELECT tbf_merge_agg(hits) AS f FROM hour) s;
--- with minimum increase, too: its counts are exact; once it has cells they are no sums of hits
-SELECT layout, minimum_increase, tbf_estimate(f, 7) = 3 AS estimate, tbf_inner_product(f, f) = 900 AS self_join FROM (SELECT tbf_add_all(tbf_empty(NULL, half_life => NULL, minimum_increase => true), array_agg(i % 100)) AS f FROM generate_series(1, 300) i) s, tbf_info(f);
+-- with minimum increase counters are no sums of hits
 SELECT tbf_estimate(tbf_add(tbf_empty(100, half_life => NULL, minimum_increase => true), 7), 7);
 SELECT tbf_inner_product(f, f) FROM tbf_add(tbf_empty(100, half_life => NULL, minimum_increase => true), 7) f;
 SELECT tbf_estimate(tbf_add(tbf_empty(100, half_life => NULL, recurring_minimum => true), 7), 7);

@@ -12,18 +12,20 @@ CREATE FUNCTION bf_index_overview(
 	OUT ranges bigint,
 	OUT summarized bigint,
 	OUT levels integer,
-	OUT too_full boolean,
+	OUT groups bigint,
 	OUT table_bytes bigint,
 	OUT why_large text,
 	OUT full_ranges bigint,
 	OUT full_block bigint,
-	OUT other_options boolean
+	OUT other_options boolean,
+	OUT off_groups bigint,
+	OUT mostly_off boolean
 ) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what two or three pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, whether filters say yes too often, the bytes of its table, and if the index is larger than this, why; ranges that are full, as VACUUM has counted them, and the first block of the first one; whether ALTER INDEX has given it options that it was not built with; NULL if this is no bf index that the user may look at';
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what some pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, groups of filters, the bytes of its table, and if the index is larger than this, why; ranges that are full, and the first block of the first one; whether ALTER INDEX has given it options that it was not built with; how many groups are many times too full or too large, so that VACUUM makes them anew, and whether these are more than half of the table (up to 32 groups of each level are measured, and stand for the others); NULL if this is no bf index that the user may look at';
 
 CREATE VIEW bf_indexes AS
 WITH RECURSIVE leaf AS MATERIALIZED (
-	SELECT c.oid AS index, o.*, pg_catalog.pg_stat_get_numscans(c.oid) AS lookups, coalesce(o.state IN ('damaged', 'table damaged', 'not valid') OR o.too_full OR
+	SELECT c.oid AS index, o.*, pg_catalog.pg_stat_get_numscans(c.oid) AS lookups, coalesce(o.state IN ('damaged', 'table damaged', 'not valid') OR o.mostly_off OR
 		o.other_options OR o.why_large IS NOT NULL OR 4 * o.summarized < 3 * o.ranges, false) AS needs_attention
 	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam, LATERAL bf_index_overview(c.oid::pg_catalog.regclass) o
 	WHERE a.amname = 'bf' AND c.relkind = 'i' AND o.state IS NOT NULL
@@ -38,7 +40,8 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		pg_catalog.count(*) FILTER (WHERE l.state = 'table damaged') AS tables_damaged,
 		pg_catalog.min(l.detail) AS detail, pg_catalog.count(*) FILTER (WHERE l.state = 'locked') AS locked,
 		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
-		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.too_full) AS too_full,
+		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.mostly_off) AS mostly_off,
+		pg_catalog.sum(l.groups)::bigint AS groups, pg_catalog.sum(l.off_groups)::bigint AS off_groups,
 		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes, pg_catalog.count(l.why_large) AS large, pg_catalog.min(l.why_large) AS why_large,
 		pg_catalog.count(*) FILTER (WHERE l.other_options) AS other_options, pg_catalog.bool_or(l.needs_attention) AS needs_attention,
 		pg_catalog.sum(l.full_ranges)::bigint AS full_ranges, CASE WHEN pg_catalog.count(*) = 1 THEN pg_catalog.min(l.full_block) END AS full_block
@@ -47,7 +50,7 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
 		NOT i.indislive OR c.relname ~ '_cc(new|old)[0-9]*$' AS is_left_over,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
-		f.unlogged, f.incomplete, f.too_full, f.table_bytes, f.large, f.why_large, f.full_ranges, f.full_block, f.other_options,
+		f.unlogged, f.incomplete, f.mostly_off, f.groups, f.off_groups, f.table_bytes, f.large, f.why_large, f.full_ranges, f.full_block, f.other_options,
 		NOT i.indisvalid OR coalesce(f.needs_attention, false) AS needs_attention,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
 		pg_catalog.format('never asked on this server since it was built%s: if that stays so, and no other server asks it, drop it',
@@ -72,7 +75,8 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 			CASE WHEN k.unlogged > 0 THEN pg_catalog.format('%s partitions are unlogged, of which standbys have nothing', k.unlogged) END,
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s partitions are not summarized to their end: %sCALL %s(%L)', k.incomplete, k.leaves,
 				k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
-			CASE WHEN k.too_full > 0 THEN pg_catalog.format('%s partitions are too full: %sREINDEX INDEX CONCURRENTLY each', k.too_full, k.there) END,
+			CASE WHEN k.off_groups > 0 THEN pg_catalog.format('%s of %s groups of filters do not fit what is there: VACUUM makes them anew', k.off_groups, k.groups) END,
+			CASE WHEN k.mostly_off > 0 THEN pg_catalog.format('%s partitions do not fit for the most part: %sREINDEX INDEX CONCURRENTLY each', k.mostly_off, k.there) END,
 			CASE WHEN k.other_options > 0 THEN pg_catalog.format('%s partitions were built with other options than they have now: %sREINDEX INDEX CONCURRENTLY each', k.other_options, k.there) END,
 			CASE WHEN k.large > 0 THEN pg_catalog.format('%s partitions have an index that is larger than they are: see their rows', k.large) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN k.never_asked END)
@@ -93,7 +97,9 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 				ELSE 'the table is empty: nothing to do' END,
 			CASE WHEN k.incomplete > 0 THEN pg_catalog.format('%s of %s ranges are not summarized and always read: %sCALL %s(%L)',
 				k.ranges OPERATOR(pg_catalog.-) k.summarized, k.ranges, k.there, k.summarize, k.relation::pg_catalog.regclass::text) END,
-			CASE WHEN k.too_full > 0 THEN pg_catalog.format('too full: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
+			CASE WHEN k.off_groups > 0 THEN pg_catalog.format('%s of %s groups of filters do not fit what is there: ', k.off_groups, k.groups) OPERATOR(pg_catalog.||)
+				CASE WHEN k.mostly_off > 0 THEN pg_catalog.format('VACUUM makes them anew, half of the table at a time, or %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text)
+				ELSE 'VACUUM makes them anew' END END,
 			CASE WHEN k.other_options > 0 THEN pg_catalog.format('built with other options than it has now: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.large > 0 THEN pg_catalog.format('larger than its table (%s, the table %s), because %s: ', pg_catalog.pg_size_pretty(k.bytes),
 				pg_catalog.pg_size_pretty(k.table_bytes), k.why_large) OPERATOR(pg_catalog.||) CASE WHEN k.why_large OPERATOR(pg_catalog.=) 'the table has shrunk'
@@ -113,9 +119,9 @@ COMMENT ON COLUMN bf_indexes.table_bytes IS 'size of the table and its out-of-li
 COMMENT ON COLUMN bf_indexes.ranges IS 'ranges of level 0 that the table has now';
 COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read. The number is too large only if a range before the last group was made unsummarized, or was left by a summarizer that was interrupted';
 COMMENT ON COLUMN bf_indexes.summarized_share IS 'summarized / ranges; NULL: the table is empty';
-COMMENT ON COLUMN bf_indexes.full_ranges IS 'how many of the summarized ranges have far more items than the others, so that they are always read; as the last VACUUM, bf_summarize() or build has counted them';
+COMMENT ON COLUMN bf_indexes.full_ranges IS 'how many of the summarized ranges have far more items than the others, so that they are always read until the next VACUUM; of an index of more than 32 groups, in those that were measured';
 COMMENT ON COLUMN bf_indexes.full_block IS 'the first block of the first of these in the table; NULL: there is none, or there are several partitions';
 COMMENT ON COLUMN bf_indexes.levels IS 'how many levels the index has, 0 if nothing is summarized; of partitions, the most';
 COMMENT ON COLUMN bf_indexes.lookups IS 'how often the index was asked since the statistics were reset (idx_scan of pg_stat_all_indexes)';
-COMMENT ON COLUMN bf_indexes.needs_attention IS 'whether somebody should act: the index is damaged, not valid, too full, larger than its table or built with other options than it has now, or more than a quarter of its ranges are not summarized; of a partitioned index, whether that holds for one of its partitions';
+COMMENT ON COLUMN bf_indexes.needs_attention IS 'whether somebody should act: the index is damaged, not valid, does not fit most of what is there, larger than its table or built with other options than it has now, or more than a quarter of its ranges are not summarized; of a partitioned index, whether that holds for one of its partitions';
 COMMENT ON COLUMN bf_indexes.advice IS 'what to do, in words; a command stands behind the colon';

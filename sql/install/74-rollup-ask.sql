@@ -1,28 +1,15 @@
--- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md)
---
--- The hits of a row differ in age, so each row gets two weights: each of its hits is worth at least low and at most
--- high. So every answer has a lower and an upper bound.
+-- 74-rollup-ask.sql: questions to a roll-up (docs/rollups.md). The hits of a row differ in age, so each row gets two weights: each of its hits is worth
+-- at least low and at most high. So every answer has a lower and an upper bound.
 
--- The two weights of each row that a question concerns; id is its ctid. With from_time and to_time, a hit counts 1 from
--- from_time (inclusive) to to_time (exclusive), and 0 otherwise. If both are null, the hits up to asked_at count, and
--- decay. weight is the decay: an SQL expression of age (of a hit) and width (the time between the oldest and the newest
--- hit of the row). Its names are looked up in `path`, the search_path of the caller. If weight is null, hits decay by
--- the half-life of the roll-up. only_groups: only rows with these values of grouping columns count; null: all rows.
+-- The two weights of each row that a question concerns. With from_time and to_time, a hit counts 1 from from_time to before to_time. If both are null,
+-- the hits up to asked_at count, and decay by `weight`, an SQL expression of age (of a hit) and width (the time between the oldest and the newest hit
+-- of the row) whose names are looked up in `path`, the search_path of the caller; null: by the half-life of the roll-up.
 CREATE FUNCTION _tbf_rollup_weights(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb)
-	RETURNS TABLE (id tid, low double precision, high double precision) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
+	RETURNS TABLE (id tid, low float8, high float8) LANGUAGE plpgsql STABLE ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	def record;
-	ids tid[];
-	ages interval[];
-	widths interval[];
-	newer boolean[];
-	weights double precision[];
-	decay text;
-	wanted text;
-	asked text;
-	messages text := current_setting('client_min_messages');
-	n integer;
+	def record; ids tid[]; ages interval[]; widths interval[]; newer boolean[]; weights float8[]; decay text; wanted text; asked text;
+	messages text := current_setting('client_min_messages'); n integer;
 BEGIN
 	EXECUTE format('SELECT * FROM %s._tbf_rollup_definition($1)', extension) INTO def USING rollup;
 	IF NOT (SELECT coalesce(bool_and(key = ANY (def.group_columns)), true) FROM jsonb_object_keys(CASE jsonb_typeof(only_groups) WHEN 'object' THEN only_groups ELSE '{}' END) key) OR jsonb_typeof(only_groups) <> 'object' THEN
@@ -30,33 +17,24 @@ BEGIN
 			DETAIL = CASE cardinality(def.group_columns) WHEN 0 THEN 'It was made without group_by.' ELSE format('It was made with group_by => %L.', def.group_columns) END,
 			HINT = 'groups is an object with some of these columns and their values, such as {"country": "NL"}.';
 	ELSIF from_time > to_time AND isfinite(from_time) AND isfinite(to_time) THEN
-		RAISE EXCEPTION 'the time from % to % is none', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'from_time must not be later than to_time.';
+		RAISE EXCEPTION 'from_time % is later than to_time %', quote_literal(from_time), quote_literal(to_time) USING ERRCODE = 'invalid_parameter_value', HINT = 'The time goes from from_time to before to_time.';
 	END IF;
 	-- The values are compared by =, because @> would also find an array that has these elements and others.
 	SELECT coalesce(string_agg(format('AND groups -> %L = %L', key, value), ' '), '') INTO wanted FROM jsonb_each(only_groups);
-	IF from_time IS NOT NULL THEN
-		RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::double precision, 1::double precision FROM %1$s
+	IF from_time IS NOT NULL THEN RETURN QUERY EXECUTE format('SELECT ctid, (oldest >= $1 AND newest < $2)::integer::float8, 1::float8 FROM %1$s
 			WHERE starts < $2 AND newest >= $1 AND oldest < $2 %2$s', rollup, wanted) USING from_time, to_time;
 		RETURN;
 	END IF;
 	IF asked_at IS NULL OR NOT isfinite(asked_at) THEN
 		RAISE EXCEPTION 'cannot ask a roll-up for the time %', coalesce(quote_literal(asked_at), 'null') USING ERRCODE = 'datetime_field_overflow', HINT = 'Ask for a finite time.';
 	END IF;
-	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row
-	-- (the time from its oldest to its newest hit); with the age of the newest hit and width 0; with the age of the
-	-- oldest hit and width 0. If a weight rises with age and then falls, the least weight in the row is one of the
-	-- last two. The largest may be at an age between them, so the expression has to return it for the width of the
-	-- row (docs/rollups.md).
+	-- Of each row the expression is computed three times: with the age of the newest hit and the width of the row, and with the ages of the newest and of
+	-- the oldest hit and width 0. The least weight in the row is one of the last two; for its width the expression has to return the largest.
 	EXECUTE format('SELECT array_agg(ctid), array_agg(newest > $1), array_agg(age) || array_agg(age) || array_agg(age + width), array_agg(width) || array_fill(interval ''0'', ARRAY[2 * count(*)::integer])
 		FROM (SELECT ctid, newest, greatest($1 - newest, ''0'') AS age, $1 - oldest - greatest($1 - newest, ''0'') AS width FROM %1$s WHERE starts <= $1 AND oldest <= $1 %2$s) s', rollup, wanted)
 		INTO ids, newer, ages, widths USING asked_at;
-	IF weight IS NULL THEN
-		decay := CASE WHEN def.half_life IS NULL THEN '1' ELSE format('%s.decay_exponential(age, %L)', extension, def.half_life) END;
-	ELSE
-		decay := weight;
-	END IF;
-	-- Only the expression runs with the caller's search_path. Between the two calls of set_config() each name needs
-	-- its schema.
+	decay := CASE WHEN weight IS NOT NULL THEN weight WHEN def.half_life IS NULL THEN '1' ELSE format('%s.decay_exponential(age, %L)', extension, def.half_life) END;
+	-- Only the expression runs with the caller's search_path. Between the two calls of set_config() each name needs its schema.
 	asked := format(E'SELECT pg_catalog.array_agg(coalesce((%s\n), NULL::pg_catalog.float8) ORDER BY n) FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY s(age, width, n)', decay);
 	path := CASE WHEN weight IS NULL THEN 'pg_catalog, pg_temp' ELSE path END;
 	-- Whoever made the roll-up has been warned of a short half-life. Who asks it gave none.
@@ -64,11 +42,8 @@ BEGIN
 	PERFORM pg_catalog.set_config('search_path', path, true);
 	BEGIN
 		EXECUTE asked INTO weights USING ages, widths;
-	EXCEPTION WHEN syntax_error OR undefined_column OR ambiguous_column OR undefined_table OR undefined_function OR ambiguous_function OR datatype_mismatch
-			OR grouping_error OR windowing_error OR invalid_text_representation OR invalid_datetime_format OR datetime_field_overflow
-			OR numeric_value_out_of_range OR undefined_object OR cannot_coerce OR feature_not_supported THEN
-		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = format('The weight was given as %L.', decay),
-			HINT = 'It is an expression of age (an interval), such as decay_exponential(age, ''1 day'').';
+	EXCEPTION WHEN OTHERS THEN
+		RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE, DETAIL = format('The weight was given as %L.', decay), HINT = 'It is an expression of age (an interval), such as decay_exponential(age, ''1 day'').';
 	END;
 	PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 	PERFORM set_config('client_min_messages', messages, true);
@@ -81,197 +56,107 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_weights(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of the questions to roll-ups: what a hit of each row counts at least and at most';
 
--- Three aggregates that add up lists of hot items. PostgreSQL reads the lists once for all three, because they have
--- the same transition function. They return arrays in the same order: the items, their sums of low * hits (from), and
--- their sums of high * (hits + over) (over). The arrays have the items that are among the first `keep` by `from`, and
--- those among the first `keep` by `over`. So they also have the first `keep` items by the larger one of from and
--- over + c, whatever number c is.
-CREATE FUNCTION _tbf_rollup_lists_agg_add(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS internal
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_add' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_add(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'transition function of _tbf_rollup_lists_agg_items and the like';
-CREATE FUNCTION _tbf_rollup_lists_agg_items(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS anyarray
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_items' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_items(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_items_agg';
-CREATE AGGREGATE _tbf_rollup_lists_items_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_items, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE _tbf_rollup_lists_items_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns the items';
-CREATE FUNCTION _tbf_rollup_lists_agg_from(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_from' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_from(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_from_agg';
-CREATE AGGREGATE _tbf_rollup_lists_from_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_from, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE _tbf_rollup_lists_from_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of low * hits';
-CREATE FUNCTION _tbf_rollup_lists_agg_over(internal, hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) RETURNS double precision[]
-	AS 'MODULE_PATHNAME', 'tbf_rollup_lists_agg_over' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION _tbf_rollup_lists_agg_over(internal, anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'final function of _tbf_rollup_lists_over_agg';
-CREATE AGGREGATE _tbf_rollup_lists_over_agg(hot anyarray, hot_hits double precision[], low double precision, high double precision, over double precision, keep bigint) (
-	SFUNC = _tbf_rollup_lists_agg_add, STYPE = internal, SSPACE = 100000, FINALFUNC = _tbf_rollup_lists_agg_over, FINALFUNC_EXTRA, FINALFUNC_MODIFY = READ_ONLY, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE _tbf_rollup_lists_over_agg(anyarray, double precision[], double precision, double precision, double precision, bigint) IS 'implementation of tbf_rollup_top(): adds up lists of hot items, and returns their sums of high * (hits + over)';
+-- The aggregate over the rows that a question concerns (src/pg/tbf/rollup_top.c): the items of the answer, as text, and their bounds.
+CREATE TYPE _tbf_rollup_hot AS (items text[], bounds float8[]);
+COMMENT ON TYPE _tbf_rollup_hot IS 'implementation of tbf_rollup_top() and tbf_rollup_risers(): items and their bounds';
+CREATE FUNCTION _tbf_rollup_agg_hot(internal, hot anyarray, hot_hits float8[], hot_over float8, hot_rest float8, f tbf, weights float8[], wanted float8, counted boolean) RETURNS internal AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_hot(internal, anyarray, float8[], float8, float8, tbf, float8[], float8, boolean) IS 'implementation of _tbf_rollup_hot_agg';
+CREATE FUNCTION _tbf_rollup_agg_hot_final(internal) RETURNS _tbf_rollup_hot AS 'MODULE_PATHNAME', 'tbf_rollup_agg_hot_final' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION _tbf_rollup_agg_hot_final(internal) IS 'implementation of _tbf_rollup_hot_agg';
+CREATE AGGREGATE _tbf_rollup_hot_agg(hot anyarray, hot_hits float8[], hot_over float8, hot_rest float8, f tbf, weights float8[], wanted float8, counted boolean) (SFUNC = _tbf_rollup_agg_hot, STYPE = internal, SSPACE = 10000, FINALFUNC = _tbf_rollup_agg_hot_final, PARALLEL = SAFE);
+COMMENT ON AGGREGATE _tbf_rollup_hot_agg(anyarray, float8[], float8, float8, tbf, float8[], float8, boolean) IS 'implementation of tbf_rollup_top() and tbf_rollup_risers()';
 
--- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has
--- written, but the functions that read and print a type are a superuser's. So if the type is not PostgreSQL's own,
--- items become text, and text becomes an item, by these functions and not by a cast. (A domain has none of its own, so
--- text is cast to it, which runs its CHECK.) Both functions return an SQL expression. The first one takes an
--- expression of an item, the second one the text itself.
-CREATE FUNCTION _tbf_rollup_item_text(rollup regclass, expression text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-	SELECT CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN expression || '::text' ELSE format('format(''%%s'', %s)', expression) END
-		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem WHERE a.attrelid = rollup AND a.attname = 'hot'
-$$;
-COMMENT ON FUNCTION _tbf_rollup_item_text(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for the text of an item';
+-- A question runs with the rights of whoever asks. A cast may be a function that the owner of the items' type has written, but the functions that
+-- read and print a type are a superuser's. So text becomes an item by this SQL expression and not by a cast. (A domain has no such function of its
+-- own, so text is cast to it, which runs its CHECK.)
 CREATE FUNCTION _tbf_rollup_item_of(rollup regclass, item text) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 	SELECT format(CASE WHEN t.typtype = 'd' THEN '%L::text::%I.%I' ELSE '%L::%I.%I' END, item, n.nspname, t.typname)
 		FROM pg_attribute a JOIN pg_type l ON l.oid = a.atttypid JOIN pg_type t ON t.oid = l.typelem JOIN pg_namespace n ON n.oid = t.typnamespace WHERE a.attrelid = rollup AND a.attname = 'hot'
 $$;
 COMMENT ON FUNCTION _tbf_rollup_item_of(regclass, text) IS 'implementation of the questions to roll-ups: an SQL expression for an item that is given as text';
 
--- The k hottest items; if each_group is true, those of each group. If counted is true, their bounds come from the
--- filters, too, and not from the lists of hot items alone.
+-- The k hottest items; if each_group is true, those of each group. counted: their bounds come from the filters, too.
 CREATE FUNCTION _tbf_rollup_hottest(path text, rollup regclass, k integer, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, each_group boolean, counted boolean)
-	RETURNS TABLE (groups jsonb, item text, hits_from double precision, hits_to double precision, others_to double precision)
-	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
+	RETURNS TABLE (groups jsonb, item text, hits_from float8, hits_to float8, others_to float8)
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	written text;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); ids tid[]; lows float8[]; highs float8[];
 BEGIN
 	IF k IS NULL OR k < 0 THEN
 		RAISE EXCEPTION 'number of items % is out of range', coalesce(k::text, 'null') USING ERRCODE = 'invalid_parameter_value', HINT = 'It must not be negative.';
 	END IF;
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''item'')', extension) INTO written USING rollup;
-	-- g: the number of a group, which is cheaper to compare than its values. summed: items that are among the first
-	-- 10 k + 1 of their group by hits_from or by hits_to. So it has the first k by hits_from, the item with the
-	-- largest hits_to of all others, and the first 10 k + 1 by hits_to.
-	-- numbered: The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
+	-- The weights come from a query of their own, so that an error in them does not show the long one below.
+	EXECUTE format('SELECT array_agg(id), array_agg(low), array_agg(high) FROM %s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7)', extension)
+		INTO ids, lows, highs USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
 	RETURN QUERY EXECUTE format($sql$
-		WITH part AS MATERIALIZED (
-			SELECT %3$s AS g, %4$s AS groups, r.ctid AS id, r.hot_over, r.hot_rest, w.low, w.high, w.low * r.hot_hits[1] AS lead, w.high * (r.hot_hits[1] + r.hot_over) AS most
-			FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id
-		), live AS MATERIALIZED (
-			-- The lists of the rows with the least weight are not read. All of them together could add less to an
-			-- item than 1/2000 of the decayed hits that the hottest item has in one row.
-			SELECT g, groups, id, low, high, hot_over - hot_rest AS over, high * hot_rest AS rest FROM (SELECT *, sum(most) OVER (PARTITION BY g ORDER BY most, id) AS faded, max(lead) OVER (PARTITION BY g) AS top FROM part) p
-			WHERE NOT (faded < top / 2000) OR most IS NULL
-		), rest AS MATERIALIZED (
-			SELECT g, groups, rest + coalesce((SELECT sum(greatest(most, high * hot_rest)) FROM part p WHERE p.g = r.g AND p.id NOT IN (SELECT id FROM live)), 0) AS rest
-			FROM (SELECT g, groups, sum(rest) AS rest FROM live GROUP BY g, groups) r
-		), summed AS (
-			SELECT g, unnest(items) AS item, unnest(from_) AS hits_from, unnest(over_) AS over
-			FROM (SELECT g, %2$s._tbf_rollup_lists_items_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS items, %2$s._tbf_rollup_lists_from_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS from_,
-					%2$s._tbf_rollup_lists_over_agg(hot, hot_hits, low, high, over, 10 * $8::bigint + 1) AS over_
-				FROM live l JOIN %1$s r ON r.ctid = l.id GROUP BY g) u
-		), bounded AS MATERIALIZED (
-			SELECT g, item, hits_from, greatest(hits_from, over + rest) AS hits_to FROM summed %5$s
-		)$sql$
-		|| CASE WHEN counted THEN $sql$, kth AS (
-			SELECT g, hits_from AS kth FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC) AS place FROM bounded) p WHERE place = $8
-		), chosen AS MATERIALIZED (
-			-- candidates: items that may be among the first k, at most 10 k of them
-			SELECT b.*, place <= 10 * $8::bigint AND hits_to >= coalesce(kth, 0) AS candidate
-			FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_to DESC) AS place FROM bounded) b LEFT JOIN kth USING (g)
-		), others AS MATERIALIZED (
-			SELECT g, groups, greatest(rest, (SELECT max(hits_to) FROM chosen c WHERE c.g = r.g AND NOT candidate)) AS rest FROM rest r
-		), last AS MATERIALIZED (
-			SELECT c.g, c.item, sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to
-			FROM (SELECT p.g, p.low, p.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM part p JOIN %1$s r ON r.ctid = p.id, %2$s.tbf_info(r.f) i OFFSET 0) r JOIN chosen c ON c.g = r.g AND c.candidate, %2$s.tbf_count(r.f, c.item) n
-			GROUP BY c.g, c.item
-		)$sql$ ELSE ', others AS (SELECT * FROM rest), last AS (SELECT * FROM bounded)' END
-		|| CASE WHEN each_group THEN $sql$, answer AS (
-			SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s) AS place, max(hits_to) OVER later AS left_out FROM last WHERE hits_to > 0
-				WINDOW later AS (PARTITION BY g ORDER BY hits_from DESC, hits_to DESC, %6$s ROWS BETWEEN $8::bigint FOLLOWING AND UNBOUNDED FOLLOWING)) l WHERE place <= $8
-		)$sql$ ELSE $sql$, numbered AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS number FROM last
-		), first AS MATERIALIZED (
-			SELECT *, row_number() OVER () AS place FROM (SELECT * FROM numbered WHERE hits_to > 0 ORDER BY hits_from DESC, hits_to DESC, %6$s LIMIT $8) l
-		), answer AS (
-			SELECT f.*, (SELECT max(hits_to) FROM numbered WHERE number NOT IN (SELECT number FROM first)) AS left_out FROM first f
-		)$sql$ END
-		|| $sql$
-		SELECT groups, %6$s, hits_from, hits_to, greatest(rest, max(left_out) OVER (PARTITION BY g)) FROM answer JOIN others USING (g) ORDER BY groups, place$sql$,
-		rollup, extension, CASE WHEN each_group THEN 'dense_rank() OVER (ORDER BY r.groups)' ELSE '1' END, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END,
-			CASE WHEN each_group THEN 'JOIN rest USING (g)' ELSE ', (SELECT rest FROM rest) r' END, written)
-		USING path, rollup, asked_at, weight, from_time, to_time, only_groups, k;
+		SELECT groups, item, (hot).bounds[2 * n - 1], (hot).bounds[2 * n], (hot).bounds[2 * cardinality((hot).items) + 1]
+		FROM (SELECT %3$s AS groups, %2$s._tbf_rollup_hot_agg(hot, hot_hits, hot_over, hot_rest, f, ARRAY[low, high], $4, $5) AS hot
+			FROM %1$s r JOIN unnest($1, $2, $3) w(id, low, high) ON r.ctid = w.id %4$s OFFSET 0) s, unnest((hot).items) WITH ORDINALITY u(item, n) ORDER BY groups, n$sql$,
+		rollup, extension, CASE WHEN each_group THEN 'r.groups' ELSE '''{}''::jsonb' END, CASE WHEN each_group THEN 'GROUP BY r.groups' END) USING ids, lows, highs, k, counted;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_hottest(text, regclass, integer, timestamptz, text, timestamptz, timestamptz, jsonb, boolean, boolean) IS 'implementation of tbf_rollup_top() and the like';
-
 CREATE FUNCTION tbf_rollup_top(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
-		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
+		OUT item text, OUT hits_from float8, OUT hits_to float8, OUT others_to float8) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
 	SELECT h.item, h.hits_from, h.hits_to, h.others_to FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, groups, false, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top(regclass, integer, timestamptz, text, jsonb, boolean) IS 'the k hottest items of a roll-up at a time, from its lists, with bounds of their decayed hits; no item that is not among them has more than others_to. weight: an expression of age (an interval), such as decay_polynomial(age, 1, ''1 day'') (null: by the half-life of the roll-up); where it rises with age it must be the largest between age and age + width. groups: only these values of the grouping columns. counted: bounds by the filters, which differ only by the lengths of buckets';
-
 CREATE FUNCTION tbf_rollup_top_by_group(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), weight text DEFAULT NULL, counted boolean DEFAULT false,
-		OUT groups jsonb, OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 100
+		OUT groups jsonb, OUT item text, OUT hits_from float8, OUT hits_to float8, OUT others_to float8) RETURNS SETOF record LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
 	SELECT h.groups, h.item, h.hits_from, h.hits_to, h.others_to FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, at, weight, NULL, NULL, '{}', true, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top_by_group(regclass, integer, timestamptz, text, boolean) IS 'as tbf_rollup_top(), for each combination of the grouping columns';
-
 CREATE FUNCTION tbf_rollup_top_between(rollup regclass, from_time timestamptz, to_time timestamptz, k integer DEFAULT 10, groups jsonb DEFAULT '{}', counted boolean DEFAULT false,
-		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT others_to double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
+		OUT item text, OUT hits_from float8, OUT hits_to float8, OUT others_to float8) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
 	SELECT h.item, h.hits_from, h.hits_to, h.others_to
 	FROM _tbf_rollup_hottest(pg_catalog.current_setting('search_path'), rollup, k, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false, counted) h;
 END;
 COMMENT ON FUNCTION tbf_rollup_top_between(regclass, timestamptz, timestamptz, integer, jsonb, boolean) IS 'as tbf_rollup_top(), of the undecayed hits from from_time to before to_time (null: all). Rows of which a part lies within count in hits_to only';
-
--- The hits of an item, given as text.
 CREATE FUNCTION _tbf_rollup_counted(path text, rollup regclass, item text, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb,
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+		OUT hits_from float8, OUT hits_to float8) LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	asked text;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); asked text;
 BEGIN
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	EXECUTE format('SELECT %s._tbf_rollup_item_of($1, $2)', extension) INTO asked USING rollup, item;
 	EXECUTE format($sql$
 		SELECT coalesce(sum(w.low * CASE WHEN i.layout = 'exact' THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, %3$s)], 0) END), 0), coalesce(sum(w.high * n), 0)
 		FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id, %2$s.tbf_count(r.f, %3$s) n, %2$s.tbf_info(r.f) i$sql$, rollup, extension, asked)
 		INTO hits_from, hits_to USING path, rollup, asked_at, weight, from_time, to_time, only_groups;
-	IF item IS NULL THEN
-		hits_from := NULL;
-		hits_to := NULL;
-	END IF;
+	IF item IS NULL THEN hits_from := NULL; hits_to := NULL; END IF;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_counted(text, regclass, text, timestamptz, text, timestamptz, timestamptz, jsonb) IS 'implementation of tbf_rollup_count() and the like';
-
--- anycompatible takes a value of any type, and takes a literal or a parameter without a type for text.
 CREATE FUNCTION tbf_rollup_count(rollup regclass, item anycompatible, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
+		OUT hits_from float8, OUT hits_to float8) LANGUAGE plpgsql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 BEGIN
-	-- This function has no search_path of its own, because it passes the caller's one on: the names in the expression
-	-- `weight` are looked up there. So every name here has its schema.
+	-- The names in `weight` are looked up in the caller's search_path, so this function sets none, and every name has its schema.
 	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, $3, $4, NULL, NULL, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
 		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, at, weight, groups;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count(regclass, anycompatible, timestamptz, text, jsonb) IS 'bounds of the decayed hits of an item at a time. weight, groups: see tbf_rollup_top()';
 CREATE FUNCTION tbf_rollup_count_between(rollup regclass, item anycompatible, from_time timestamptz, to_time timestamptz, groups jsonb DEFAULT '{}',
-		OUT hits_from double precision, OUT hits_to double precision) LANGUAGE plpgsql STABLE SET extra_float_digits = 1 AS $$
+		OUT hits_from float8, OUT hits_to float8) LANGUAGE plpgsql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 BEGIN
 	EXECUTE pg_catalog.format('SELECT * FROM %I._tbf_rollup_counted(pg_catalog.current_setting(''search_path''), $1, $2, NULL, NULL, $3, $4, $5)', (SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
-		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to
-		USING rollup, item::pg_catalog.text, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups;
+		WHERE e.extname OPERATOR(pg_catalog.=) 'streambloom')) INTO hits_from, hits_to USING rollup, item::pg_catalog.text, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups;
 END $$;
 COMMENT ON FUNCTION tbf_rollup_count_between(regclass, anycompatible, timestamptz, timestamptz, jsonb) IS 'bounds of the undecayed hits of an item from from_time to before to_time (null: all)';
 
--- The merged filter of all rows, each with its weight `high`; null if there are none. of_low: only of rows whose
--- weight `low` is not 0, which with from_time and to_time are those that lie between them as a whole.
+-- The merged filter of all rows, each with its weight `high`; null: there are none. of_low: only of rows whose weight `low` is not 0.
 CREATE FUNCTION _tbf_rollup_merged(path text, rollup regclass, asked_at timestamptz, weight text, from_time timestamptz, to_time timestamptz, only_groups jsonb, of_low boolean) RETURNS tbf
 	LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	merged record;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); merged record;
 BEGIN
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
 	EXECUTE format('SELECT %2$s.tbf_merge_agg(r.f, w.high) AS f FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, $3, $4, $5, $6, $7) w ON r.ctid = w.id WHERE w.low > 0 OR NOT $8', rollup, extension)
 		INTO merged USING path, rollup, asked_at, weight, from_time, to_time, only_groups, of_low;
 	RETURN merged.f;
 END $$;
 COMMENT ON FUNCTION _tbf_rollup_merged(text, regclass, timestamptz, text, timestamptz, timestamptz, jsonb, boolean) IS 'implementation of tbf_rollup_filter() and the like';
-
 CREATE FUNCTION tbf_rollup_filter(rollup regclass, at timestamptz DEFAULT now(), weight text DEFAULT NULL, groups jsonb DEFAULT '{}') RETURNS tbf LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT _tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, at, weight, NULL, NULL, groups, false);
@@ -282,23 +167,18 @@ BEGIN ATOMIC
 	SELECT _tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false);
 END;
 COMMENT ON FUNCTION tbf_rollup_filter_between(regclass, timestamptz, timestamptz, jsonb) IS 'the undecayed hits from from_time to before to_time (null: all) in one filter, with those of rows of which a part lies within; null: there are none';
-CREATE FUNCTION tbf_rollup_distinct(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, groups jsonb DEFAULT '{}',
-		OUT items_from double precision, OUT items_to double precision) LANGUAGE sql STABLE
+CREATE FUNCTION tbf_rollup_distinct(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, groups jsonb DEFAULT '{}', OUT items_from float8, OUT items_to float8) LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT coalesce(tbf_cardinality(_tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, true)), 0),
 		coalesce(tbf_cardinality(_tbf_rollup_merged(pg_catalog.current_setting('search_path'), rollup, NULL, NULL, coalesce(from_time, '-infinity'), coalesce(to_time, 'infinity'), groups, false)), 0);
 END;
 COMMENT ON FUNCTION tbf_rollup_distinct(regclass, timestamptz, timestamptz, jsonb) IS 'how many different items have hits from from_time to before to_time (null: all): in the rows that lie within, and in those of which a part does. Exact up to 65,536 items, then an estimate';
-
--- The items whose hits have risen most.
-CREATE FUNCTION _tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least double precision, only_groups jsonb)
-	RETURNS TABLE (item text, hits_from double precision, hits_to double precision, before_from double precision, before_to double precision, rise double precision)
-	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET extra_float_digits = 1 AS $$
+CREATE FUNCTION _tbf_rollup_rising(path text, rollup regclass, k integer, at timestamptz, recent interval, before interval, at_least float8, only_groups jsonb)
+	RETURNS TABLE (item text, hits_from float8, hits_to float8, before_from float8, before_to float8, rise float8)
+	LANGUAGE plpgsql STABLE ROWS 10 SET search_path = pg_catalog, pg_temp SET jit = off SET timezone = 'UTC' SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex' SET xmloption = 'content' SET lc_monetary = 'C' AS $$
 DECLARE
-	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom');
-	first timestamptz;
-	times double precision;
-	written text;
+	extension text := (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'streambloom'); first timestamptz; times float8;
+	place text := (SELECT format('%s.%I', relnamespace::regnamespace, relname) FROM pg_class WHERE oid = rollup);
 BEGIN
 	IF (recent > '0' AND before > '0' AND recent < '10000 years' AND before < '10000 years' AND k >= 0 AND isfinite(at) AND at_least >= 0) IS NOT TRUE THEN
 		RAISE EXCEPTION 'risers of % against % at % are out of range', recent, before, at USING ERRCODE = 'invalid_parameter_value', HINT = 'The intervals are longer than 0, the time is finite, and the numbers are not negative.';
@@ -306,39 +186,26 @@ BEGIN
 	IF least(recent, before) < interval '1 minute' THEN
 		RAISE NOTICE 'the time "%" is shorter than a minute, the shortest bucket of a roll-up', least(recent, before) USING HINT = 'A number without a unit means seconds. For another unit write it, as in ''7 days''.';
 	END IF;
-	EXECUTE format('SELECT %s._tbf_rollup_definition($1)', extension) USING rollup;
-	EXECUTE format('SELECT %s._tbf_rollup_item_text($1, ''r.item'')', extension) INTO written USING rollup;
+	EXECUTE format('SELECT %s._tbf_rollup_definition($1, notify => true)', extension) USING rollup;
+	EXECUTE format('SELECT count(*) FROM %s._tbf_rollup_weights(NULL, $1, NULL, NULL, ''-infinity'', ''-infinity'', $2)', extension) USING rollup, only_groups;
 	EXECUTE format('SELECT min(oldest) FROM %s', rollup) INTO first;
-	-- The length of the time `before`, divided by that of `recent`; at least 1. If the first hit of the roll-up lies in
-	-- the time `before`, only the part of that time from this hit on counts.
+	-- The length of the time `before`, from the first hit of the roll-up on, divided by that of `recent`; at least 1.
 	times := greatest(extract(epoch FROM at - recent - greatest(first, at - recent - before)) / extract(epoch FROM at - (at - recent)), 1);
 	RETURN QUERY EXECUTE format($sql$
-		WITH now_ AS MATERIALIZED (
-			SELECT r.ctid AS id, r.hot, w.low, w.high FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) w ON r.ctid = w.id
-		), then_ AS MATERIALIZED (
-			SELECT r.ctid AS id, w.low, w.high FROM %1$s r JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) w ON r.ctid = w.id
-		), candidate AS MATERIALIZED (
-			-- The schema of the operator = of the items need not be in search_path, so numbers tell the items apart.
-			SELECT item, row_number() OVER () AS number FROM (SELECT DISTINCT item FROM now_, unnest(hot) item) d
-		), recent AS MATERIALIZED (
-			SELECT c.number, c.item, %3$s
-			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM now_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, candidate c, %2$s.tbf_count(r.f, c.item) n
-			GROUP BY c.number, c.item
-		), earlier AS MATERIALIZED (
-			SELECT c.number, %3$s
-			FROM (SELECT w.low, w.high, r.hot, r.hot_hits, r.f, i.layout = 'exact' AS exact FROM then_ w JOIN %1$s r ON r.ctid = w.id, %2$s.tbf_info(r.f) i OFFSET 0) r, recent c, %2$s.tbf_count(r.f, c.item) n
-			WHERE c.hits_to >= $7 GROUP BY c.number
+		WITH row AS MATERIALIZED (
+			SELECT id, coalesce(n.low, 0) AS low, coalesce(n.high, 0) AS high, coalesce(b.low, 0) AS low_before, coalesce(b.high, 0) AS high_before
+			FROM %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4, $3 + interval '1 microsecond', $6) n
+				FULL JOIN %2$s._tbf_rollup_weights($1, $2, NULL, NULL, $3 - $4 - $5, $3 - $4, $6) b USING (id)
 		)
-		SELECT %4$s, r.hits_from, r.hits_to, coalesce(e.hits_from, 0) / $8, coalesce(e.hits_to, 0) / $8, r.hits_to / (coalesce(e.hits_to, 0) / $8 + 1)
-		FROM recent r LEFT JOIN earlier e ON e.number = r.number WHERE r.hits_to >= $7 AND r.hits_to > 0 ORDER BY 6 DESC, r.hits_to DESC, %4$s LIMIT $9$sql$, rollup, extension,
-			-- a filter with counters may count an item too high, so its lower bound comes from the list of hot items
-			'sum(r.low * CASE WHEN r.exact THEN n ELSE coalesce(r.hot_hits[array_position(r.hot, c.item)], 0) END) AS hits_from, sum(r.high * n) AS hits_to', written)
+		SELECT item, b[4 * n - 3], b[4 * n - 2], b[4 * n - 1] / $8, b[4 * n] / $8, b[4 * n - 2] / (b[4 * n] / $8 + 1)
+		FROM (SELECT %2$s._tbf_rollup_hot_agg(hot, hot_hits, hot_over, hot_rest, f, ARRAY[low, high, low_before, high_before], $7, true) AS hot FROM row w JOIN %1$s r ON r.ctid = w.id OFFSET 0) s,
+			LATERAL (SELECT (hot).bounds AS b) c, unnest((hot).items) WITH ORDINALITY u(item, n) ORDER BY 6 DESC, b[4 * n - 2] DESC, item COLLATE "C" LIMIT $9$sql$, place, extension)
 		USING path, rollup, at, recent, before, only_groups, at_least, times, k;
 END $$;
-COMMENT ON FUNCTION _tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'implementation of tbf_rollup_risers()';
-CREATE FUNCTION tbf_rollup_risers(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), recent interval DEFAULT '1 day', before interval DEFAULT '7 days', at_least double precision DEFAULT 10, groups jsonb DEFAULT '{}',
-		OUT item text, OUT hits_from double precision, OUT hits_to double precision, OUT before_from double precision, OUT before_to double precision, OUT rise double precision) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
+COMMENT ON FUNCTION _tbf_rollup_rising(text, regclass, integer, timestamptz, interval, interval, float8, jsonb) IS 'implementation of tbf_rollup_risers()';
+CREATE FUNCTION tbf_rollup_risers(rollup regclass, k integer DEFAULT 10, at timestamptz DEFAULT now(), recent interval DEFAULT '1 day', before interval DEFAULT '7 days', at_least float8 DEFAULT 10, groups jsonb DEFAULT '{}',
+		OUT item text, OUT hits_from float8, OUT hits_to float8, OUT before_from float8, OUT before_to float8, OUT rise float8) RETURNS SETOF record LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
 	SELECT r.item, r.hits_from, r.hits_to, r.before_from, r.before_to, r.rise FROM _tbf_rollup_rising(pg_catalog.current_setting('search_path'), rollup, k, at, recent, before, at_least, groups) r;
 END;
-COMMENT ON FUNCTION tbf_rollup_risers(regclass, integer, timestamptz, interval, interval, double precision, jsonb) IS 'items with far more hits in the time recent before at than in the time before that, of which before_from and before_to are the hits in a part as long as recent. rise: hits_to / (before_to + 1). Only items of the lists of hot items, with at_least so many hits';
+COMMENT ON FUNCTION tbf_rollup_risers(regclass, integer, timestamptz, interval, interval, float8, jsonb) IS 'items with far more hits in the time recent before at than in the time before that, of which before_from and before_to are the hits in a part as long as recent. rise: hits_to / (before_to + 1). Only items of the lists of hot items, with at_least so many hits';

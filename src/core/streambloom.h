@@ -48,6 +48,5 @@
 #include "tbf/sb_decay_functions.h"
 #include "tbf/sb_tbf.h"
 #include "tbf/sb_tbf_builder.h"
-#include "tbf/sb_top.h"
 
 #endif							/* STREAMBLOOM_H */

@@ -276,7 +276,7 @@ my %expected = (
 	'bf_summarize(regclass)' => ["CALL bf_summarize('app.words')", '42501', '42501', '42501', $keeper, '00000'],
 	# the types of columns, which everybody reads in the catalogue
 	'_tbf_rollup_item_of(regclass,text)' => ["SELECT _tbf_rollup_item_of('app.words', 'page')", ('00000') x 5],
-	'_tbf_rollup_item_text(regclass,text)' => ["SELECT _tbf_rollup_item_text('app.words', 'item')", ('00000') x 5],
+	'_tbf_rollup_unknown(regclass)' => ["SELECT _tbf_rollup_unknown('app.words')", ('00000') x 5],
 	'_tbf_rollup_types(regclass,name[])' => ["SELECT _tbf_rollup_types('app.words', '{v}')", ('00000') x 5],
 	'chunk_scan' => ["SELECT count(*) FROM chunk_scan(NULL::app.words, 'v', 5)", '42501', '00000', '42501', '42501', '00000'],
 	'chunk_scan_any' => ["SELECT count(*) FROM chunk_scan_any(NULL::app.words, 'v', ARRAY[5])", '42501', '00000', '42501', '42501', '00000'],
@@ -300,7 +300,7 @@ my @answers_who_reads = ('42501', '00000', '42501', '42501', '00000');
 my @answers_the_owner = ('42501', '42501', '42501', '42501', '00000');
 my %of_rollups = (
 	(map { $_->[0] => ["SELECT count(*) FROM $_->[1]", @answers_who_reads] }
-		['_tbf_rollup_definition(regclass)', "_tbf_rollup_definition($heat)"],
+		['_tbf_rollup_definition(regclass,boolean,boolean,boolean)', "_tbf_rollup_definition($heat)"],
 		['tbf_rollup_top(regclass,integer,timestampwithtimezone,text,jsonb,boolean)', "tbf_rollup_top($heat, 3, $at)"],
 		['tbf_rollup_top_by_group(regclass,integer,timestampwithtimezone,text,boolean)', "tbf_rollup_top_by_group($heat, 3, $at)"],
 		['tbf_rollup_top_between(regclass,timestampwithtimezone,timestampwithtimezone,integer,jsonb,boolean)', "tbf_rollup_top_between($heat, $span)"],
@@ -321,17 +321,20 @@ my %of_rollups = (
 		['_tbf_rollup_rising(text,regclass,integer,timestampwithtimezone,interval,interval,doubleprecision,jsonb)',
 			"_tbf_rollup_rising($path, $heat, 3, $at, '1 day', '7 days', 1, '{}')"]),
 	(map { $_->[0] => [$_->[1], @answers_the_owner] }
-		['_tbf_rollup_own_definition(regclass,boolean)', "SELECT _tbf_rollup_own_definition($heat, false)"],
 		['_tbf_rollup_no_row_security(regclass)', "SELECT _tbf_rollup_no_row_security('app.hits')"],
 		['tbf_rollup_create(text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)', "SELECT tbf_rollup_create('app.' || current_user, 'app.hits', 'url', 'at')"],
 		['_tbf_rollup_make(name,text,regclass,text,name,text,text,name[],text[],interval[],interval,integer,text,interval)',
 			"SELECT _tbf_rollup_make('app', 'app.made_by_' || current_user, 'app.hits', 'url', 'at', NULL, NULL, '{}', '{hour}', '{NULL}', '2 hours', 10, 'UTC', NULL)"],
+		['tbf_rollup_compare(regclass,timestampwithtimezone,timestampwithtimezone)', "SELECT count(*) FROM tbf_rollup_compare($heat)"],
 		['tbf_rollup_drop(regclass)', "SELECT tbf_rollup_drop('app.dropped')"],
 		['tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)', "CALL tbf_rollup_refresh($heat)"],
 		['_tbf_rollup_step(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_step($heat, '-infinity', '-infinity', '-infinity')"],
-		['_tbf_rollup_fold(regclass,integer,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_fold($heat, 1, '-infinity', '-infinity', 2)"],
-		['_tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)',
-			"SELECT * FROM _tbf_rollup_work($heat, NULL, NULL, NULL, NULL)"]),
+		['_tbf_rollup_fold(regclass,text,boolean,integer,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_fold($heat, 'false', true)"],
+		['_tbf_rollup_hit(regclass,timestampwithtimezone,timestampwithtimezone,boolean)', "SELECT _tbf_rollup_hit($heat, $span, true)"],
+		['_tbf_rollup_range(regclass,timestampwithtimezone,timestampwithtimezone,integer,boolean)', "SELECT _tbf_rollup_range($heat, $span, 1, true)"],
+		['_tbf_rollup_query(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone)', "SELECT _tbf_rollup_query($heat, '-infinity', '-infinity', '-infinity')"],
+		['_tbf_rollup_work(regclass,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,timestampwithtimezone,integer)',
+			"SELECT * FROM _tbf_rollup_work($heat, NULL, NULL, NULL, NULL, NULL)"]),
 );
 @expected{keys %of_rollups} = values %of_rollups;
 my @takes_relations = split /\n/, $db->sql(<<'SQL');
@@ -530,7 +533,7 @@ CREATE TABLE evil.hits (at timestamptz, v int);
 INSERT INTO evil.hits VALUES ('2026-01-01 UTC', 1);
 SELECT tbf_rollup_create('evil.heat', 'evil.hits', 'evil.steal(v)', 'at');
 SQL
-foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT _tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM _tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL)",
+foreach my $sql ("CALL tbf_rollup_refresh('evil.heat')", "SELECT _tbf_rollup_step('evil.heat', '-infinity', 'infinity', 'infinity')", "SELECT * FROM _tbf_rollup_work('evil.heat', NULL, NULL, NULL, NULL, NULL)",
 	"SELECT * FROM tbf_rollup_top('evil.heat')", "SELECT * FROM tbf_rollup_distinct('evil.heat')", 'SELECT * FROM tbf_rollups', "SELECT * FROM _tbf_rollup_definition('evil.heat')")
 {
 	evil_leaves_nothing("a superuser: $sql", "$sql;");

@@ -101,7 +101,7 @@ BEGIN
 		INSERT INTO problem
 		SELECT history, format('the item %s, which is not there, counts %s', n, c) FROM slot, generate_series(-1000, -1) n, tbf_count(f, n, at(asked)) c
 		WHERE s = of_slot AND (c > row.err OR (info.slack = 0 AND (c > 0 OR tbf_contains(f, n)))) LIMIT 3;
-		IF half_life = 0 AND NOT info.minimum_increase THEN
+		IF half_life = 0 THEN
 			INSERT INTO problem SELECT history, format('cardinality %s instead of %s', info.cardinality, items)
 			WHERE row.err = 0 AND (info.cardinality <> items OR tbf_cardinality(row.f) <> items);
 			INSERT INTO problem SELECT history, format('item %s is not there', item) FROM slot, truth WHERE s = of_slot AND exact > 0 AND NOT tbf_contains(f, item) LIMIT 3;
@@ -192,12 +192,12 @@ BEGIN
 				INSERT INTO hit SELECT a, first + i % n, origin + floor(random() * (span + 1)), CASE weights WHEN '1' THEN 1 WHEN 'large' THEN floor(1 + random() * 1e6) ELSE 0.01 + random() * 3 END, unit
 				FROM generate_series(1, n + (random() * least(n, 300))::int) i;
 				way := CASE WHEN step = 'told' THEN 'told' ELSE pick('agg', 'agg', 'like', 'parallel', 'arrays', 'window', 'one by one', 'parts', 'groups') END;
-				g := tbf_empty(CASE WHEN step = 'told' THEN pick('1', '100', '200', '800', '20000')::int END, rate, half_life_asked, epoch_asked, pick('extensible', 'extensible', 'flat'), mi, false, top);
+				g := tbf_empty(CASE WHEN step = 'told' THEN pick('1', '100', '200', '800', '20000')::int END, rate, half_life_asked, epoch_asked, pick('extensible', 'extensible', 'flat'), mi AND step = 'told', false, top);
 				history := history || format(' (%s, %s items from %s)', way, n, first);
 				IF way IN ('arrays', 'one by one', 'window') AND n > 1000 THEN
 					way := 'like';
 				END IF;
-				IF mi AND way NOT IN ('arrays', 'one by one', 'window') OR step = 'told' THEN
+				IF step = 'told' THEN
 					way := 'in order';
 				END IF;
 				IF way = 'agg' AND (top > 0 OR g <> tbf_empty(NULL, rate, half_life_asked, epoch_asked)) THEN -- tbf_agg() has no arguments for these
@@ -236,7 +236,7 @@ BEGIN
 					SELECT x INTO f FROM (SELECT grouping(k) AS whole, tbf_agg_like(item, at(us), g, weight) AS x FROM (SELECT item % 5 AS k, * FROM hit WHERE s = a) s GROUP BY ROLLUP (k)) s WHERE whole = 1;
 				END CASE;
 				-- the bytes do not depend on how the filter was built
-				IF NOT mi AND step <> 'told' AND (half_life = 0 OR way IN ('agg', 'like', 'parallel', 'window', 'arrays', 'groups')) AND (SELECT count(DISTINCT item) FROM hit WHERE s = a) <= 65536 THEN
+				IF step <> 'told' AND (half_life = 0 OR way IN ('agg', 'like', 'parallel', 'window', 'arrays', 'groups')) AND (SELECT count(DISTINCT item) FROM hit WHERE s = a) <= 65536 THEN
 					INSERT INTO compared VALUES ('tbf: bytes', 1);
 					INSERT INTO problem SELECT history, way || ' gives other bytes than the aggregate' WHERE f <> (SELECT tbf_agg_like(item, at(us), g, weight ORDER BY random()) FROM hit WHERE s = a);
 				END IF;

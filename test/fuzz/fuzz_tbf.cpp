@@ -8,7 +8,7 @@
 #include "fuzz_tbf.h"
 
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
 #include "tbf/tbf_top.hpp"
 
 #include <algorithm>

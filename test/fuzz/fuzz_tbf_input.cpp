@@ -6,7 +6,7 @@
 #include "fuzz_tbf.h"
 
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
 #include "tbf/tbf_top.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ static std::vector<unsigned char> make_items(sb_tbf *tbf, Random &random)
 		tbf->unit_bits = SB_TBF_HIT_BITS;
 	describe_items(items.data(), static_cast<uint32_t>(items.size()), tbf);
 	std::vector<unsigned char> cells(tbf->payload);
-	exact_write(items.data(), tbf->item_count, cells.data());
+	write_list(to_list(items.data(), tbf->item_count), cells.data());
 	return cells;
 }
 

@@ -323,8 +323,6 @@ user_function('bf',
 user_function('tbf',
 	ordered_and_hashed('tbf'),
 	['tbf_error_estimate', "is_number(tbf_error_estimate(v, 1, $times[0]))", 1],
-	# null for a filter with counters
-	['_tbf_rollup_unlisted', "is_number(coalesce(_tbf_rollup_unlisted(v, ARRAY[7, 8]), 0))", 1],
 	(map { ["\@> $_", "v \@> $_"] } @items),
 	['<@', '7 <@ v'],
 	(map { ["tbf_count at $_", "is_number(tbf_count(v, 7, $_))", 1] } @times),

@@ -291,7 +291,7 @@ subtest 'the comparison notices whatever an upgrade script forgets' => sub {
 		['which rows a dump has', "${update}extension SET extcondition = '{NULL}'"],
 		['that a dump has rows', "${update}extension SET extconfig = NULL, extcondition = NULL"],
 		(map { ["the comment on $_", "COMMENT ON $_ IS NULL"] } 'FUNCTION bf_sketch(bf)', 'AGGREGATE bf_union_agg(bf)', 'OPERATOR |(bf, bf)', 'TYPE bf', 'VIEW tbf_rollups',
-			'COLUMN tbf_rollup_definitions.zone', 'ACCESS METHOD bf', 'OPERATOR CLASS uuid_ops USING bf', 'OPERATOR FAMILY uuid_ops USING bf'),
+			'COLUMN tbf_rollup_definitions.counted_to', 'ACCESS METHOD bf', 'OPERATOR CLASS uuid_ops USING bf', 'OPERATOR FAMILY uuid_ops USING bf'),
 	)
 	{
 		my ($what, $break) = @$_;

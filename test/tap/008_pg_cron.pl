@@ -283,6 +283,17 @@ subtest 'cron.use_background_workers needs no connection' => sub {
 	}
 };
 
+subtest 'a roll-up that is dropped has jobs' => sub {
+	$db->sql("SELECT tbf_rollup_create('keptx', 'log', 'url', 'at')");
+	my @ids = map { $db->sql("SELECT cron.schedule('$_->[0]', '0 0 1 1 *', \$job\$$_->[1]\$job\$)") } ['short', "CALL tbf_rollup_refresh('kept')"],
+		['long', "CALL public.tbf_rollup_refresh( rollup => 'public.Kept', from_time => now())"], ['another', "CALL tbf_rollup_refresh('keptx')"];
+	my (undef, undef, $err) = $db->try("SET client_min_messages = notice; SELECT tbf_rollup_drop('kept')");
+	is(join(' ', sort { $a <=> $b } $err =~ /job (\d+) of pg_cron/g), join(' ', sort { $a <=> $b } @ids[0, 1]), 'the drop names those that refresh it') or diag($err);
+	like($err, qr/cron\.unschedule\($ids[0]\)/, 'and says how to end them');
+	is($db->sqlstate("SELECT tbf_rollup_drop('keptx')"), '00000', 'another');
+	$db->sql('SELECT cron.unschedule(jobid) FROM cron.job');
+};
+
 is(OwnCluster::crashes(), '', 'no server process crashed');
 
 done_testing();

@@ -124,7 +124,7 @@ SQL
 subtest 'a directory page' => sub {
 	my $columns = join ', ', 'items integer[]', map { "v$_ integer" } 4 .. 32;
 	my $names = join ', ', 'v', 'w', 'items', map { "v$_" } 4 .. 32;
-	my $directory = 24 + 120 + 24 * 32;
+	my $directory = 24 + 96 + 24 * 32;
 	my $entries = $directory + 2000;
 	my @words = ([0, 24 + 28], [0, 24 + 32], [0, $directory], [0, $entries], [0, $entries + 4], ['directory', 24], ['directory', 28],
 		['directory', 32], ['directory', 36], ['directory', 40], ['directory', 48], ['directory', 56], ['directory', 64]);

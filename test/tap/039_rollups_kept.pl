@@ -420,6 +420,35 @@ SQL
 	is($restored->sql('SELECT sum(hits) FROM heat'), '101', 'it goes on');
 };
 
+# A dump of one schema has the roll-up's table, but not its definition, which is in a table of the extension.
+subtest 'dump and restore of a schema' => sub
+{
+	my $scratch = StreambloomTap::scratch();
+	my ($source, $restored) = map { StreambloomTap->new("039_schema_$_") } qw(from to);
+	my $create = "SELECT tbf_rollup_create('logs.heat', 'logs.log', 'url', 'at', tiers => '{hour,day}', keep => '{10 hours,null}', half_life => '3 days')";
+
+	$source->sql(<<"SQL");
+CREATE SCHEMA logs;
+CREATE TABLE logs.log AS SELECT timestamptz '2024-01-01 UTC' + i * interval '17 minutes' AS at, '/' || i % 37 AS url FROM generate_series(1, 300) i;
+CREATE INDEX ON logs.log (at);
+$create;
+CALL tbf_rollup_refresh('logs.heat');
+DELETE FROM logs.log WHERE at < '2024-01-03 UTC';
+SQL
+	foreach (['pg_dump', '-Fc', '-n', 'logs', '-f', "$scratch/schema.dump", $source->name], ['pg_restore', '-e', '-d', $restored->name, "$scratch/schema.dump"])
+	{
+		my ($program, @arguments) = @$_;
+		my ($code, undef, $err) = StreambloomTap::run_program('', StreambloomTap::client_program($program), @arguments);
+		is($code, 0, $program) or diag($err);
+	}
+	like(($restored->try("CALL tbf_rollup_refresh('logs.heat')"))[2], qr/Its definition is lost. Call tbf_rollup_create/, 'the hint says what to do');
+	$restored->sql($create);
+	my $state = 'SELECT rollup, source, counted_to, complete_to, folded[1], half_life, (SELECT sum(hits) FROM logs.heat) FROM tbf_rollups';
+	is($restored->sql($state), $source->sql($state), 'a table without a definition gets one, and is as far as it was');
+	$restored->sql("INSERT INTO logs.log SELECT max(at) + interval '1 minute', '/new' FROM logs.log; CALL tbf_rollup_refresh('logs.heat')");
+	is($restored->sql('SELECT sum(hits) FROM logs.heat'), '301', 'it goes on');
+};
+
 # ------------------------------------------------------------- other questions
 
 # The = of hstore is in the schema of that extension. Questions and refreshes do not have it in their search_path.

@@ -74,6 +74,7 @@ my %checks = (
 	"CALL tbf_rollup_refresh('page_heat')" => 'SELECT (SELECT sum(hits) FROM page_heat) = (SELECT count(*) FROM access_log)',
 	"SELECT cron.schedule('page heat', '* * * * *', \$\$CALL tbf_rollup_refresh('page_heat')\$\$)" => undef,
 	"CALL tbf_rollup_refresh('page_heat', '2026-05-02 00:00 UTC', '2026-05-03 00:00 UTC')" => 'SELECT (SELECT sum(hits) FROM page_heat) = (SELECT count(*) FROM access_log)',
+	"SELECT * FROM tbf_rollup_compare('page_heat', now() - interval '7 days', now())" => "SELECT count(*) = 0 FROM tbf_rollup_compare('page_heat', NULL, 'infinity')",
 	"SELECT rollup, source, counted_to, complete_to, bytes, last_error, next_step FROM tbf_rollups" =>
 		"SELECT counted_to = (SELECT max(at) FROM access_log) AND complete_to = date_trunc('hour', counted_to - interval '2 hours') AND last_error IS NULL FROM tbf_rollups",
 	"SELECT * FROM tbf_rollup_count('page_heat', '/index.html')" =>

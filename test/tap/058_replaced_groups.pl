@@ -92,19 +92,20 @@ SQL
 	$db->sql('DROP TABLE small');
 };
 
-# The size of a group's filters does not count a full range, which has far more items than the others. VACUUM estimates
-# the items of a range from its bits, and a full range has none. But VACUUM must not leave out another range instead:
-# then it would replace the group by one whose filters are too small for that range.
-subtest 'a full range' => sub {
+# A build gives a range that has far more items than the others a group of its own. VACUUM must not undo this, nor leave
+# out another range instead.
+subtest 'a range with many items' => sub {
 	$db->sql(<<'SQL');
 CREATE TABLE full_one (i integer) WITH (autovacuum_enabled = off);
 INSERT INTO full_one SELECT CASE i / 57856 WHEN 0 THEN i WHEN 1 THEN i % 12000 ELSE i % 600 END FROM generate_series(0, 8 * 57856 - 1) i;
 CREATE INDEX full_one_bf ON full_one USING bf (i) WITH (pages_per_range = 256, levels = 1);
 SQL
-	is($db->sql("SELECT full_ranges FROM bf_index_stats('full_one_bf')"), 1, 'there is one');
+	my $groups = "SELECT groups > 1, full_ranges FROM bf_index_stats('full_one_bf')";
+	is($db->sql($groups), 't|0', 'it has a group of its own');
 	my $before = $db->sql("SELECT pages('full_one_bf')");
 	vacuum('full_one', 2);
-	is($db->sql("SELECT pages('full_one_bf')"), $before, 'a group that was just built stays');
+	is($db->sql("SELECT pages('full_one_bf')"), $before, 'groups that were just built stay');
+	is($db->sql($groups), 't|0', 'none of their ranges is full');
 	$db->sql('DROP TABLE full_one');
 };
 
@@ -264,8 +265,8 @@ subtest 'a session that knows the old group' => sub {
 	is(missed($reader, elements(map { 100000 + $_ } @new)), 0, 'it finds such rows also when other groups are where the old one was');
 	is(missed($reader, elements(@kept, @new)), 0, 'and those from before');
 	$reader->sql('COMMIT');
-	vacuum('known', 2);
-	is($db->sql("SELECT size('known_bf') <= pages('known_bf') + 3"), 't', 'when it has ended, the space is given back');
+	vacuum('known', 4);
+	is($db->sql("SELECT size('known_bf') <= pages('known_bf') + 16"), 't', 'when it has ended, the space is given back');
 	is_right($db, 'known', 'with writers');
 };
 
@@ -348,7 +349,7 @@ subtest 'on a standby' => sub {
 	OwnCluster::catch_up();
 	local $ENV{PGPORT} = $port;
 	is_right($db, 'copied', 'there');
-	is($db->sql("SELECT size('copied_bf') <= pages('copied_bf') + 3"), 't', 'the file is as short as on the primary');
+	is($db->sql("SELECT size('copied_bf') <= pages('copied_bf') + 16"), 't', 'the file is as short as on the primary');
 };
 
 subtest 'the server is killed in the middle' => sub {
@@ -376,7 +377,7 @@ subtest 'the server is killed in the middle' => sub {
 		# Deletes the rows that the writer has put in place of the dead ones. With these rows the filters might have
 		# to stay as large as they are.
 		$db->sql("DELETE FROM killed WHERE i >= $least");
-		vacuum('killed', 3);
+		vacuum('killed', 5); # a VACUUM that has read half of the table for groups moves none of them
 		$found = eval { $db->sql("SELECT lost('killed', 100), bf_index_check('killed_bf') > 0, size('killed_bf') < $before / 3") } // $@;
 		$wrong .= "round $round, after VACUUM: $found\n" if $found ne '0|t|t';
 	}

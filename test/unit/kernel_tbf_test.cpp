@@ -37,31 +37,24 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 		const size_t place = 4 * size_t{beside}; /* the column of the last word beside a hash */
 		std::vector<uint64_t> expected(streambloom::hash_set_bytes(capacity, beside) / sizeof(uint64_t));
 		sb_hash_set set = set_over(expected, capacity, beside);
-		streambloom::tbf_sums sums{};
-		sums.width = capacity + 1;
-		sums.beside = beside;
-		ASSERT_EQ(streambloom::sums_turn(&sums, 35), 0);
-		sums.plane[0] = expected.data() + place;
 		size_t taken = 0;
 		for (; taken < hashes.size() && streambloom::hash_set_has_room(&set); taken++)
-			ASSERT_EQ(streambloom::sums_add_word(&sums, 0, streambloom::hash_set_insert(&set, hashes[taken]), 35,
-												 values[taken]),
-					  SB_OK);
+			expected[streambloom::hash_set_place(streambloom::hash_set_insert(&set, hashes[taken]), beside) + place] +=
+				values[taken] << 35 % SB_TBF_PLANE;
 		ASSERT_GT(taken, 2000u);
 
 		with_each_variant([&] {
 			std::vector<uint64_t> slots(expected.size());
-			sb_hash_set many = set_over(slots, capacity, beside);
 			streambloom::tbf_sums into{};
-			into.width = capacity + 1;
-			into.beside = beside;
+			into.set = set_over(slots, capacity, beside);
+			sb_hash_set &many = into.set;
 			ASSERT_EQ(streambloom::sums_turn(&into, 35), 0);
-			into.plane[0] = slots.data() + place;
+			into.planes[0].column = beside;
 			size_t done = 0;
 			while (done < hashes.size() && streambloom::hash_set_has_room(&many))
 			{
 				sb_status status;
-				done += streambloom::sums_add_hits(&into, &many, 0, 35, &hashes[done], &values[done],
+				done += streambloom::sums_add_hits(&into, 0, 35, &hashes[done], &values[done],
 												   std::min<size_t>(64, hashes.size() - done), &status);
 				ASSERT_EQ(status, SB_OK);
 			}
@@ -74,11 +67,10 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 			sb_status status;
 			const uint64_t most = SB_TBF_MAX_CELL / 8 - 1;
 			const uint64_t hash = hashes[1];
-			uint64_t
-				*word = &into.plane[0][streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside)];
+			uint64_t *word = &slots[streambloom::hash_set_place(streambloom::hash_set_find(&many, hash), beside) + place];
 			*word = SB_TBF_MAX_CELL - 1;
 			many.count = 0;
-			EXPECT_EQ(streambloom::sums_add_hits(&into, &many, 0, 35, &hash, &most, 1, &status), 1u);
+			EXPECT_EQ(streambloom::sums_add_hits(&into, 0, 35, &hash, &most, 1, &status), 1u);
 			EXPECT_EQ(status, SB_OVERFLOW);
 			EXPECT_EQ(*word, SB_TBF_MAX_CELL - 1);
 		});
@@ -88,11 +80,13 @@ TEST(Kernel, AddsHitsToItemsOfASet)
 TEST(Kernel, AddsItemsToCells)
 {
 	Random random(79);
+	constexpr int place = 35 % SB_TBF_PLANE;
 	for (uint64_t items : {UINT64_C(30), UINT64_C(20000)})
 		for (size_t count : {size_t{0}, size_t{1}, size_t{15}, size_t{16}, size_t{17}, size_t{256}})
 		{
 			sb_tbf tbf;
 			ASSERT_EQ(sb_tbf_plan(items, 0.01, 3600, 60, false, &tbf), SB_OK);
+			const int k = tbf.hash_count;
 			std::vector<uint64_t> hashes = random_hashes(80 + count, count);
 			std::vector<uint64_t> values;
 			for (size_t i = 0; i < count; i++)
@@ -100,25 +94,27 @@ TEST(Kernel, AddsItemsToCells)
 				hashes[i] = i % 3 == 0 ? hashes[i / 2] : hashes[i]; /* the same cells again, soon afterwards */
 				values.push_back(1 + random() % 9999);
 			}
-			Cells expected(tbf);
-			streambloom::tbf_sums one{};
-			one.width = sb_tbf_cells(&tbf);
-			ASSERT_EQ(streambloom::sums_turn(&one, 35), 0);
-			one.cells[0] = expected;
+			std::vector<uint64_t> expected(sb_tbf_cells(&tbf));
 			for (size_t i = 0; i < count; i++)
-				ASSERT_EQ(streambloom::sums_add_item(&one, &tbf, 0, hashes[i], 35, values[i]), SB_OK);
+			{
+				uint16_t positions[SB_TBF_MAX_HASHES];
+				tbf_positions(&tbf, hashes[i], positions);
+				for (int j = 0; j < k; j++)
+					expected[size_t{tbf_block(&tbf, hashes[i])} * tbf.block_cells + positions[j]] += values[i] << place;
+			}
 			with_each_variant([&] {
-				Cells words(tbf);
-				streambloom::tbf_sums many = one;
-				many.cells[0] = words;
-				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count), SB_OK);
-				EXPECT_EQ(words.words(), expected.words());
+				for (bool with_words : {false, true})
+				{
+					Cells cells(tbf);
+					for (uint32_t block = 0; with_words && block < tbf.block_count; block++)
+						ASSERT_EQ(streambloom::hold_block(cells, block), SB_OK);
+					EXPECT_EQ(streambloom::add_to_plane(cells, k, place, hashes.data(), values.data(), count), SB_OK);
+					EXPECT_EQ(cells.words(), expected);
+				}
 				if (count == 0)
 					return;
-				Cells full(tbf, std::vector<uint64_t>(one.width, SB_TBF_MAX_CELL - 1));
-				many.cells[0] = full;
-				EXPECT_EQ(streambloom::sums_add_items(&many, &tbf, 0, 35, hashes.data(), values.data(), count),
-						  SB_OVERFLOW);
+				Cells full(tbf, std::vector<uint64_t>(expected.size(), SB_TBF_MAX_CELL - 1));
+				EXPECT_EQ(streambloom::add_to_plane(full, k, place, hashes.data(), values.data(), count), SB_OVERFLOW);
 			});
 		}
 }
@@ -139,20 +135,22 @@ TEST(Kernel, StoresAndMergesSums)
 		for (uint64_t &word : words)
 			word = random() % 3 == 0 ? random() & ((UINT64_C(1) << bits) - 1) : 0;
 		streambloom::tbf_sums sums{};
-		sums.width = words.size();
 		ASSERT_EQ(streambloom::sums_turn(&sums, 5), 0);
 		sums.newest = 5 * 3600;
 		Cells plane(tbf, words);
-		sums.cells[0] = plane;
+		sums.planes[0].cells = plane;
 		for (auto layout : {uint8_t{SB_TBF_FLAT}, uint8_t{SB_TBF_EXTENSIBLE}})
 		{
-			tbf.layout = layout;
 			Bytes first;
 			with_each_variant([&] {
 				Tbf stored;
-				ASSERT_EQ(streambloom::sums_plan(&sums, nullptr, &tbf, &stored.parameters), SB_OK);
-				stored.cells = Bytes(stored.cell_bytes());
-				EXPECT_EQ(streambloom::sums_write(&sums, nullptr, &stored.parameters, stored.cells.data()), SB_OK);
+				stored.cells = Bytes(words.size() * 10);
+				ASSERT_EQ(streambloom::sums_store(&sums, nullptr, &tbf, &stored.parameters, stored.cells.data(),
+												  stored.cells.size()),
+						  SB_OK);
+				stored.cells = Bytes(stored.cells.data(), stored.cell_bytes());
+				if (layout == SB_TBF_FLAT)
+					stored = stored.relaid();
 				EXPECT_TRUE(first.size() == 0 || first == stored.cells);
 				first = stored.cells;
 				const int shift = 5 + SB_TBF_HIT_BITS - SB_TBF_UNIT_BITS;
@@ -162,18 +160,17 @@ TEST(Kernel, StoresAndMergesSums)
 
 				Cells again(tbf, std::vector<uint64_t>(words.size(), 3));
 				streambloom::tbf_sums merged{};
-				merged.width = words.size();
 				int planes;
 				constexpr streambloom::filter_weight one = {1, 0};
 				int index = streambloom::sums_turn_for_weighted(&merged, &stored.parameters, &one, &planes);
 				ASSERT_EQ(planes, 1);
-				merged.cells[index] = again;
+				merged.planes[index].cells = again;
 				ASSERT_EQ(
 					streambloom::sums_add_weighted(&merged, &tbf, index, &stored.parameters, stored.cells.data(), &one),
 					SB_OK);
 				for (size_t i = 0; i < words.size(); i++)
 					ASSERT_EQ(again[i], 3 + (counters[i] << shift));
-				EXPECT_EQ(static_cast<uint64_t>(merged.loss[index]), *std::ranges::max_element(counters) << shift);
+				EXPECT_EQ(static_cast<uint64_t>(merged.planes[index].loss), *std::ranges::max_element(counters) << shift);
 				again[17] = SB_TBF_MAX_CELL - 1;
 				again[18] = SB_TBF_MAX_CELL - 1;
 				again[19] = SB_TBF_MAX_CELL - 1;

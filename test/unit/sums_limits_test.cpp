@@ -116,8 +116,8 @@ TEST(SumsOverflow, OfAddedPlanesIsSaid)
 	std::vector<uint64_t> words(64, SB_TBF_MAX_CELL / 2);
 	words[0] = SB_TBF_MAX_CELL / 2 - 1;
 	Cells plane(like, words);
-	EXPECT_EQ(streambloom::add_cell_plane(sums.sums().cells[index], plane), SB_OK);
-	EXPECT_EQ(streambloom::add_cell_plane(sums.sums().cells[index], plane), SB_OVERFLOW);
+	EXPECT_EQ(streambloom::add_cell_plane(sums.sums().planes[index].cells, plane), SB_OK);
+	EXPECT_EQ(streambloom::add_cell_plane(sums.sums().planes[index].cells, plane), SB_OVERFLOW);
 }
 
 TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
@@ -130,11 +130,11 @@ TEST(SumsOverflow, OfAWordIsSaidAtEveryPlaceOfAPlane)
 		uint64_t most = (SB_TBF_MAX_CELL >> half_lives) - 1;
 		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, UINT64_MAX), SB_OVERFLOW);
 		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, most + 1), SB_OVERFLOW);
-		EXPECT_EQ(word_of(sums.sums().cells[index], 3), 0u);
+		EXPECT_EQ(word_of(sums.sums().planes[index].cells, 3), 0u);
 		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, most), SB_OK);
-		EXPECT_EQ(word_of(sums.sums().cells[index], 3), most << half_lives);
+		EXPECT_EQ(word_of(sums.sums().planes[index].cells, 3), most << half_lives);
 		EXPECT_EQ(add_to_cell(sums.sums(), index, 3, half_lives, 1), SB_OVERFLOW);
-		EXPECT_EQ(word_of(sums.sums().cells[index], 3), most << half_lives);
+		EXPECT_EQ(word_of(sums.sums().planes[index].cells, 3), most << half_lives);
 	}
 }
 
@@ -144,18 +144,24 @@ TEST(SumsOverflow, OfTheLargestValueIsSaid)
 	sb_tbf like = shape(1u << 26, 1, 0, 0);
 	Cells plane(like);
 	streambloom::tbf_sums sums{};
-	sums.width = sb_tbf_cells(&like);
 	int index = streambloom::sums_turn(&sums, 0);
-	sums.cells[index] = plane;
+	sums.planes[index].cells = plane;
 	sums.newest = 0;
 
-	sb_tbf planned;
+	Memory memory;
+	Bytes cells(1u << 20);
+	sb_tbf stored;
+	sb_tbf flat;
+	void *value;
 	ASSERT_EQ(add_to_cell(sums, index, 12345, 0, UINT64_C(4096) * UINT32_MAX), SB_OK);
-	ASSERT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_OK);
-	EXPECT_EQ(planned.cell_bits, 32);
-	EXPECT_LE(sb_tbf_size(&planned), size_t{SB_MAX_BYTES});
+	ASSERT_EQ(streambloom::sums_store(&sums, nullptr, &like, &stored, cells.data(), cells.size()), SB_OK);
+	EXPECT_EQ(stored.cell_bits, 32);
+	flat = stored;
+	flat.layout = SB_TBF_FLAT;
+	EXPECT_LE(sb_tbf_size(&flat), size_t{SB_MAX_BYTES});
 	ASSERT_EQ(add_to_cell(sums, index, 12345, 0, 1), SB_OK);
-	EXPECT_EQ(streambloom::sums_plan(&sums, nullptr, &like, &planned), SB_TOO_LARGE);
+	ASSERT_EQ(streambloom::sums_store(&sums, nullptr, &like, &stored, cells.data(), cells.size()), SB_OK);
+	EXPECT_EQ(sb_tbf_set_layout(&stored, cells.data(), SB_TBF_FLAT, memory, 0, &flat, &value), SB_TOO_LARGE);
 }
 
 /* A merge that does not fit at the oldest base gets the lowest base at which it fits. */
@@ -201,15 +207,15 @@ TEST(SumsTurn, MovesWordsWithTheirPlane)
 		ASSERT_EQ(add_to_cell(sums.sums(), index, 5, plane * 16, static_cast<uint64_t>(100 + plane)), SB_OK);
 	}
 	for (int i = 0; i < 4; i++)
-		EXPECT_EQ(word_of(sums.sums().cells[i], 5), 103u - static_cast<uint64_t>(i));
+		EXPECT_EQ(word_of(sums.sums().planes[i].cells, 5), 103u - static_cast<uint64_t>(i));
 	ASSERT_EQ(sums.turned(5 * 16), 0);
-	EXPECT_EQ(word_of(sums.sums().cells[0], 5), 0u);
-	EXPECT_EQ(word_of(sums.sums().cells[1], 5), 0u);
-	EXPECT_EQ(word_of(sums.sums().cells[2], 5), 103u);
-	EXPECT_EQ(word_of(sums.sums().cells[3], 5), 102u);
+	EXPECT_EQ(word_of(sums.sums().planes[0].cells, 5), 0u);
+	EXPECT_EQ(word_of(sums.sums().planes[1].cells, 5), 0u);
+	EXPECT_EQ(word_of(sums.sums().planes[2].cells, 5), 103u);
+	EXPECT_EQ(word_of(sums.sums().planes[3].cells, 5), 102u);
 	ASSERT_EQ(sums.turned(1000000), 0);
-	for (const streambloom::cell_plane *plane : sums.sums().cells)
-		EXPECT_EQ(word_of(plane, 5), 0u);
+	for (const streambloom::plane_sums &plane : sums.sums().planes)
+		EXPECT_EQ(word_of(plane.cells, 5), 0u);
 }
 
 /* At all times that the interface allows, what is stored can be read back. */

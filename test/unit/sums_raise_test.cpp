@@ -72,7 +72,7 @@ TEST(Raise, NeverUndercounts)
 			}
 }
 
-/* The argument in tbf_sums_minimum.cpp that there is no undercount rests on this. */
+/* The argument in tbf_in_order.cpp that there is no undercount rests on this. */
 TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 {
 	Random random(2);
@@ -82,9 +82,9 @@ TEST(Raise, NoWordIsLargerThanTheLossOfItsPlane)
 		ASSERT_EQ(sums.add(hit), SB_OK);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
 		{
-			sb_u128 loss = sums.sums().loss[i];
-			for (uint64_t cell = 0; cell < sums.sums().width; cell++)
-				ASSERT_TRUE(word_of(sums.sums().cells[i], cell) <= loss);
+			sb_u128 loss = sums.sums().planes[i].loss;
+			for (uint64_t cell = 0; cell < sb_tbf_cells(&sums.plan()); cell++)
+				ASSERT_TRUE(word_of(sums.sums().planes[i].cells, cell) <= loss);
 		}
 	}
 }
@@ -202,61 +202,6 @@ TEST(Raise, OvercountsLessThanHalfAsMuch)
 		}
 }
 
-/* When sums of items go over to cells, each cell gets the sum of its largest item, in whatever order the items come. */
-TEST(Raise, ToTheLargestItemOfEachCellInAnyOrder)
-{
-	Random random(8);
-	for (int round = 0; round < 30; round++)
-	{
-		struct Item
-		{
-			uint64_t hash;
-			uint64_t words[SB_TBF_PLANES];
-		};
-		sb_tbf like = raising(64, 3, hour);
-		std::vector<Item> items(50);
-		for (Item &item : items)
-		{
-			item.hash = random();
-			for (uint64_t &word : item.words)
-				/* some items have equal sums: 2^16 in one plane are 1 in the next */
-				word = random() % 3 == 0 ? 0 : random() % 3 << (random() % 2 * 16);
-		}
-		auto build = [&](Builder &sums) {
-			sums.turned(200);
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				EXPECT_EQ(streambloom::make_plane(sums.builder, i), SB_OK);
-			for (const Item &item : items)
-				EXPECT_EQ(streambloom::sums_raise_item_to(&sums.sums(), &like, item.hash, item.words), SB_OK);
-		};
-		Builder first(like);
-		build(first);
-		std::shuffle(items.begin(), items.end(), random);
-		Builder second(like);
-		build(second);
-		auto value = [](auto word) {
-			long double sum = 0;
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				sum += static_cast<long double>(word(i)) * exp2l(-16 * i);
-			return sum;
-		};
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			for (uint64_t cell = 0; cell < first.sums().width; cell++)
-				ASSERT_EQ(word_of(first.sums().cells[i], cell), word_of(second.sums().cells[i], cell));
-		std::vector<long double> largest(first.sums().width);
-		for (const Item &item : items)
-		{
-			uint16_t positions[SB_TBF_MAX_HASHES];
-			tbf_positions(&like, item.hash, positions);
-			for (int i = 0; i < like.hash_count; i++)
-				largest[positions[i]] = std::max(largest[positions[i]],
-												 value([&](int plane) { return item.words[plane]; }));
-		}
-		for (uint64_t cell = 0; cell < first.sums().width; cell++)
-			ASSERT_EQ(value([&](int plane) { return word_of(first.sums().cells[plane], cell); }), largest[cell]);
-	}
-}
-
 /* Merging adds counters. A count is never below the exact one, and never above the count without minimum increase. */
 TEST(Raise, MergedFiltersKeepBothBounds)
 {
@@ -308,6 +253,48 @@ TEST(Raise, TheFlagStaysIfOneOfTwoHasIt)
 	{
 		ASSERT_EQ(sb_tbf_plan_merge(&left, &right, &out, &difference), SB_OK);
 		EXPECT_EQ(out.flags, SB_TBF_MINIMUM_INCREASE);
+	}
+}
+
+/*
+ * Items of an exact filter pile up in cells that they share. When their plane falls out, such a cell loses the hits of
+ * all of them, and an item that was not raised because the cell was high enough must not lose its own.
+ */
+TEST(Raise, ItemsOfAnExactFilterFallOutWithoutAnUndercount)
+{
+	const sb_tbf like = raising(64, 2, hour);
+	sb_tbf any = like;
+	any.block_count = any.block_cells = 0;
+	any.flags = SB_TBF_EXACT;
+	any.unit_bits = SB_TBF_HIT_BITS;
+	const auto cells_of = [&](uint64_t hash) {
+		uint16_t positions[SB_TBF_MAX_HASHES];
+		tbf_positions(&like, hash, positions);
+		return std::pair(std::min(positions[0], positions[1]), std::max(positions[0], positions[1]));
+	};
+	const auto shared = cells_of(hash_of(1));
+	std::vector<uint64_t> twins = {hash_of(1)};
+	uint64_t neighbour = 0;
+	for (uint64_t i = 2; twins.size() < 4 || neighbour == 0; i++)
+		if (const auto cells = cells_of(hash_of(i)); cells == shared)
+			twins.push_back(hash_of(i));
+		else if (cells.first == shared.first)
+			neighbour = hash_of(i);
+	for (size_t items = 2; items <= twins.size(); items++)
+	{
+		SCOPED_TRACE(items);
+		std::vector<Hit> hits;
+		for (size_t i = 0; i < items; i++)
+			hits.push_back({twins[i], 15 * hour, 0x1p19});
+		Builder few(any, SB_TBF_SUMS_OF_ITEMS, true);
+		few.add(hits);
+		Builder sums(like);
+		ASSERT_EQ(sums.add(few.stored()), SB_OK);
+		hits.push_back({neighbour, 16 * hour, 250000.0 * static_cast<double>(items)});
+		ASSERT_EQ(sums.add(hits.back()), SB_OK);
+		hits.push_back({hash_of(0), 64 * hour, 1});
+		ASSERT_EQ(sums.add(hits.back()), SB_OK);
+		expect_no_undercount(sums.stored(), hits, "fallen out");
 	}
 }
 

@@ -73,7 +73,7 @@ void live(const Life &life, const sb_memory *memory, sb_status failure, const st
 	for (const Hit &hit : life.others)
 		tried([&] { return add(other.get(), hit); });
 
-	const bool travels = (life.plan.flags & SB_TBF_RECURRING_MINIMUM) == 0;
+	const bool travels = (life.plan.flags & SB_TBF_OPTIONS) == 0;
 	void *bytes = nullptr;
 	size_t size = 0;
 	Owned came;
@@ -153,8 +153,7 @@ std::vector<Life> lives()
 		{any, SB_TBF_SUMS_OF_ITEMS, true, hits_of(random, 150, 100, 70), hits_of(random, 150, 100, 70), Tbf()});
 	sb_tbf raising = planned(300, hour);
 	raising.flags |= SB_TBF_MINIMUM_INCREASE;
-	all.push_back(
-		{raising, SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70), hits_of(random, 900, 700, 20), Tbf()});
+	all.push_back({raising, SB_TBF_SUMS_OF_CELLS, false, hits_of(random, 1800, 1500, 70), {}, Tbf()});
 	all.push_back({planned(300, hour), SB_TBF_SUMS_OF_ITEMS, false, hits_of(random, 1800, 1500, 70),
 				   hits_of(random, 900, 700, 20), Tbf()});
 	sb_tbf recurring = planned(300, 0);
@@ -237,6 +236,56 @@ TEST(TbfBuilderFailures, LosesNothingAndLeaksNothingWhenItIsStopped)
 			});
 			ASSERT_FALSE(::testing::Test::HasFailure());
 		}
+	}
+}
+
+/*
+ * The first plane of an empty builder cannot be made. Nothing was added then, so the builder is still empty: what it
+ * stores is an empty filter that can be read.
+ */
+TEST(TbfBuilderFailures, IsStillEmptyIfItsFirstPlaneCannotBeMade)
+{
+	Random random(59);
+	for (const int64_t half_life : {INT64_C(0), hour})
+	{
+		sb_tbf cells = shape(2 * SB_TBF_BLOCK, 3, half_life, hour);
+		cells.layout = SB_TBF_EXTENSIBLE;
+		sb_tbf exact = planned(1, half_life, true);
+		exact.hash_count = 3;
+		exact.epoch = cells.epoch;
+		Memory other;
+		Owned few = begun(other, exact, SB_TBF_SUMS_OF_ITEMS, true);
+		add_all(few.get(), hits_of(random, 20, 10, 50));
+		const Tbf filters[] = {stored_by(few.get()), stored(cells, hits_of(random, 20, 10, 50))};
+		const std::vector<Hit> hits = hits_of(random, 20, 10, 50);
+		const auto first = [&](sb_tbf_builder *builder, size_t what) {
+			sb_difference difference;
+			return what == 2 ? add(builder, hits[0]) :
+							   sb_tbf_builder_add_filter(builder, &filters[what].parameters, filters[what].cells.data(),
+														 1, &difference);
+		};
+		for (size_t what = 0; what < 3; what++)
+			for (const auto &[of, self_sized] :
+				 {std::pair(SB_TBF_SUMS_OF_CELLS, false), std::pair(SB_TBF_SUMS_OF_ITEMS, false),
+				  std::pair(SB_TBF_SUMS_OF_ITEMS, true)})
+			{
+				sb_status status = SB_NO_MEMORY;
+				for (uint64_t at = 0; status == SB_NO_MEMORY; at++)
+				{
+					SCOPED_TRACE(testing::Message()
+								 << half_life << " " << what << " " << of << " " << self_sized << " " << at);
+					Memory memory;
+					Owned builder = begun(memory, self_sized ? exact : cells, of, self_sized);
+					memory.fails_at = memory.allocations + at;
+					status = first(builder.get(), what);
+					memory.fails_at = UINT64_MAX;
+					EXPECT_TRUE(readable(stored_by(builder.get())));
+					add_all(builder.get(), hits);
+					expect_no_undercount(stored_by(builder.get()), hits);
+					ASSERT_FALSE(::testing::Test::HasFailure());
+				}
+				EXPECT_EQ(status, SB_OK);
+			}
 	}
 }
 

@@ -33,7 +33,8 @@ inline sb_status add(sb_tbf_builder *builder, const Hit &hit)
 	uint64_t value;
 	sb_tbf_moment(plan->half_life, plan->epoch, hit.at, &moment);
 	EXPECT_EQ(sb_tbf_hit(&moment, hit.weight, &value), SB_OK);
-	sb_status status = sb_tbf_builder_add_hit(builder, hit.hash, &moment, value);
+	const auto add_hit = (plan->flags & SB_TBF_OPTIONS) != 0 ? sb_tbf_builder_add_in_order : sb_tbf_builder_add_hit;
+	sb_status status = add_hit(builder, hit.hash, &moment, value);
 	if (status == SB_OK && sb_tbf_builder_add_hot_hit(builder, hit.hash, &moment, hit.weight))
 	{
 		const std::string name = "item " + std::to_string(hit.hash);

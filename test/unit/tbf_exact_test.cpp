@@ -4,7 +4,7 @@
  */
 #include "tbf_support.h"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
 
 #include <map>
 
@@ -24,8 +24,8 @@ struct Exact
 	explicit Exact(const Items &items)
 	{
 		const auto count = static_cast<uint32_t>(items.size());
-		cells = Bytes(streambloom::exact_size(items.data(), count));
-		streambloom::exact_write(items.data(), count, cells.data());
+		cells = Bytes(streambloom::list_size(streambloom::to_list(items.data(), count)));
+		streambloom::write_list(streambloom::to_list(items.data(), count), cells.data());
 		uint64_t largest = 0;
 		for (const exact_item &item : items)
 			largest = std::max(largest, item.units);
@@ -78,17 +78,17 @@ sb_status read(const sb_tbf &filter, const Bytes &cells, Items *out)
 /* Looks a hash up like a caller who has only the bytes of the directory and those of the block. */
 sb_status find(const Exact &exact, uint64_t hash, uint64_t *units)
 {
+	const streambloom::hash_list list = streambloom::list_of(&exact.filter, exact.cells.data());
 	size_t offset;
 	size_t size;
-	streambloom::exact_directory_range(&exact.filter, hash, &offset, &size);
-	const Bytes directory(exact.cells.data() + (offset - SB_TBF_HEADER), size);
-	if (sb_status status = streambloom::exact_block_range(&exact.filter, hash, directory.data(), &offset, &size);
-		status != SB_OK)
+	list.directory_range(hash, &offset, &size);
+	const Bytes directory(exact.cells.data() + offset, size);
+	if (sb_status status = list.block_range(hash, directory.data(), &offset, &size); status != SB_OK)
 		return status;
-	for (size_t have : {std::min(streambloom::exact_head(&exact.filter), size), size * (hash % 8) / 8, size})
+	for (size_t have : {std::min(list.head(), size), size * (hash % 8) / 8, size})
 	{
-		const Bytes block(exact.cells.data() + (offset - SB_TBF_HEADER), have);
-		const sb_status status = streambloom::exact_find(&exact.filter, block.data(), have, size, hash, units);
+		const Bytes block(exact.cells.data() + offset, have);
+		const sb_status status = streambloom::find_in_block(list, block.data(), have, size, hash, units);
 		if (status != SB_NEED_BYTES)
 			return status;
 	}
@@ -100,7 +100,8 @@ void expect_round_trip(const Items &items)
 {
 	Exact exact(items);
 	Items back;
-	ASSERT_EQ(streambloom::exact_check(&exact.filter, exact.cells.data()), SB_OK) << items.size();
+	uint64_t largest;
+	ASSERT_EQ(streambloom::check_list(streambloom::list_of(&exact.filter, exact.cells.data()), &largest), SB_OK) << items.size();
 	ASSERT_EQ(read(exact.filter, exact.cells, &back), SB_OK) << items.size();
 	ASSERT_TRUE(back == items) << items.size();
 }
@@ -201,7 +202,8 @@ TEST(TbfExact, RefusesEveryOtherWayToWriteTheSameItems)
 			exact.cells[random() % exact.cells.size()] ^= static_cast<unsigned char>(1u << random() % 8);
 		if (random() % 4 == 0)
 			exact.filter.item_count = static_cast<uint32_t>(1 + random() % 120);
-		const sb_status status = streambloom::exact_check(&exact.filter, exact.cells.data());
+		uint64_t largest;
+		const sb_status status = streambloom::check_list(streambloom::list_of(&exact.filter, exact.cells.data()), &largest);
 		Items items;
 		const sb_status reading = read(exact.filter, exact.cells, &items);
 		uint64_t units;

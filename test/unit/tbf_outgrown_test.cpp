@@ -31,7 +31,7 @@ constexpr size_t many = 300;
 
 bool is_outgrown(const sb_tbf_builder *builder)
 {
-	return builder->form == streambloom::sums_form::cells;
+	return !streambloom::has_items(&builder->sums);
 }
 
 Owned self_sized(const sb_memory *memory, const sb_tbf &plan, const std::vector<Hit> &hits)
@@ -91,19 +91,6 @@ TEST(TbfOutgrown, ALikeOneHasTheSameCells)
 		add_all(leader.get(), hits);
 		EXPECT_TRUE(readable(stored_by(leader.get())));
 	}
-}
-
-/* A builder that begins over cells is the same as one that has outgrown its set. */
-TEST(TbfOutgrown, OneMayBeginOverCells)
-{
-	SmallLimits limits;
-	Random random(2);
-	Memory memory;
-	const sb_tbf any = planned(1, hour, true);
-	const std::vector<Hit> hits = hits_of(random, 4 * many, many, 20);
-	Owned cells = begun(memory, any, SB_TBF_SUMS_OF_CELLS, true);
-	add_all(cells.get(), hits);
-	EXPECT_TRUE(same_bytes(stored_by(cells.get()).value(), stored_by(self_sized(memory, any, hits).get()).value()));
 }
 
 /* In either order, outgrown or not, sent or not, two builders give the same bytes. */
@@ -222,13 +209,13 @@ TEST(TbfOutgrown, ExactFiltersGetRoomForTheirDifferentItems)
 		for (int times = 0; times < 3; times++)
 			ASSERT_EQ(add_filter(builder, filter), SB_OK);
 		EXPECT_FALSE(is_outgrown(builder.get()));
-		EXPECT_EQ(builder->set.count, 500u);
+		EXPECT_EQ(builder->sums.set.count, 500u);
 	}
 	Owned builder = begun(memory, any, SB_TBF_SUMS_OF_ITEMS, true);
 	for (const size_t items : {65000u, 30000u, 65000u})
 		ASSERT_EQ(add_filter(builder, exact_filter(items)), SB_OK);
-	EXPECT_EQ(builder->set.secret[0], 0u);
-	EXPECT_EQ(builder->set.count, 160000u);
+	EXPECT_EQ(builder->sums.set.secret[0], 0u);
+	EXPECT_EQ(builder->sums.set.count, 160000u);
 }
 
 /* The same while pending hits are added. */

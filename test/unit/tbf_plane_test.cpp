@@ -59,7 +59,7 @@ TEST(Plane, HoldsWhatWasAdded)
 					expect_holds(plane, expected);
 			}
 			expect_holds(plane, expected);
-			EXPECT_EQ(plane->lists == 0, never_few || shape_cells < 8 * 4096u);
+			EXPECT_EQ(plane->list_bytes == 0, never_few || shape_cells < 4096u);
 			EXPECT_GT(plane->full, 0u);
 		}
 }

@@ -138,26 +138,27 @@ TEST(TbfNewValue, NoMemoryIsSaid)
 	uint64_t hit;
 	sb_tbf_moment(hour, hour, 0, &moment);
 	ASSERT_EQ(sb_tbf_hit(&moment, 1, &hit), SB_OK);
-	for (uint64_t fails_at : {0u, 1u})
+	const uint8_t other = tbf->layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
+	sb_tbf out;
+	double most;
+	for (int what = 0; what < 3; what++)
 	{
-		Memory memory;
-		memory.fails_at = fails_at;
-		const sb_status expected = fails_at == 0 ? SB_NO_MEMORY : SB_OK;
-		sb_tbf out;
-		double most;
-		void *values[3];
-		auto expect = [&](int i, sb_status status) {
-			EXPECT_EQ(status, expected);
-			EXPECT_EQ(values[i] != nullptr, status == SB_OK);
-			memory.allocations = 0;
-		};
-		expect(0, sb_tbf_decay(tbf, cells, 5 * hour, memory, 4, &out, &values[0]));
-		const uint8_t other = tbf->layout == SB_TBF_FLAT ? SB_TBF_EXTENSIBLE : SB_TBF_FLAT;
-		expect(1, sb_tbf_set_layout(tbf, cells, other, memory, 4, &out, &values[1]));
-		expect(2, sb_tbf_remove(tbf, cells, hash_of(1), &moment, hit, memory, 4, &out, &values[2], &most));
-		for (void *value : values)
+		sb_status status = SB_NO_MEMORY;
+		for (uint64_t fails_at = 0; status == SB_NO_MEMORY; fails_at++)
+		{
+			Memory memory;
+			void *value;
+			memory.fails_at = fails_at;
+			status = what == 0 ? sb_tbf_decay(tbf, cells, 5 * hour, memory, 4, &out, &value) :
+					 what == 1 ? sb_tbf_set_layout(tbf, cells, other, memory, 4, &out, &value) :
+								 sb_tbf_remove(tbf, cells, hash_of(1), &moment, hit, memory, 4, &out, &value, &most);
+			EXPECT_EQ(value != nullptr, status == SB_OK);
+			EXPECT_EQ(status != SB_OK, fails_at < memory.allocations && status == SB_NO_MEMORY);
 			if (value != nullptr)
 				memory.memory.release(memory.memory.context, value);
+			EXPECT_EQ(memory.blocks, 0u);
+		}
+		EXPECT_EQ(status, SB_OK);
 	}
 }
 

@@ -241,6 +241,7 @@ TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
 		sb_tbf filter = decaying(hour);
 		filter.flags = SB_TBF_HAS_HITS;
 		filter.base = base;
+		filter.layout = SB_TBF_EXTENSIBLE; /* no counters before the list */
 		filter.total = UINT64_MAX; /* unknown */
 		filter.top = static_cast<uint16_t>(limit);
 		filter.extra = static_cast<uint32_t>(stored.size());
@@ -253,9 +254,10 @@ TEST(TbfTopStored, AStoredListDecaysAsTheGrowingOneTurns)
 			Bytes expected(streambloom::top_size(&turned.list, later));
 			streambloom::top_write(&turned.list, later, expected.data());
 
+			Memory memory;
 			Bytes room(stored.size());
 			uint32_t size;
-			ASSERT_EQ(streambloom::decay_list(&filter, stored.data(), half_lives, room.data(), &size), SB_OK);
+			ASSERT_EQ(streambloom::decay_list(&filter, stored.data(), memory, later, room.data(), &size), SB_OK);
 			ASSERT_LE(size, stored.size());
 			ASSERT_TRUE(same_bytes(Bytes(room.data(), size), expected)) << half_lives << " half-lives";
 		}

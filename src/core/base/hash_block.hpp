@@ -1,6 +1,6 @@
 /*
  * hash_block.hpp: sorted hashes in blocks with a directory, as the exact forms of bf and tbf store them
- * (bf_exact.hpp and tbf_exact.hpp draw their bytes). A hash is cut into three numbers, from its highest bits on: the
+ * (hash_list.hpp draws their bytes). A hash is cut into three numbers, from its highest bits on: the
  * number of its block, the number of its bucket in this block, and its lower digits. This file has that cut, reads and
  * writes the entries of the directory, and finds the items of a bucket in a block. For the core only.
  */

@@ -174,8 +174,9 @@ sb_status sb_bf_decode_header(const void *data, size_t have, size_t total, sb_bf
 
 sb_status sb_bf_check(const sb_bf *bf, const void *stored) noexcept
 {
+	uint64_t most;
 	if (sb_bf_is_exact(bf))
-		return list_check(bf, stored);
+		return check_list(list_of(bf, stored), &most);
 	if (bf->kind.code != SB_KIND_NONE)
 		return SB_OK;
 

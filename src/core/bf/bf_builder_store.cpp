@@ -75,7 +75,7 @@ static sb_status write_exact(const sb_bf_builder *builder, const sb_bf *plan, un
 	in_batches(&builder->set,
 			   [&](const uint64_t *hashes, const uint64_t *, size_t count) { end = std::copy_n(hashes, count, end); });
 	sort_neighbours(sorted, plan->item_count);
-	list_write(sorted, plan->item_count, out);
+	write_list({sorted, plan->item_count, false}, out);
 	memory->release(memory->context, sorted);
 	return SB_OK;
 }

@@ -13,16 +13,14 @@
  * when it puts them into a tuple, sends it and receives it. A filter that sizes itself has 32 MB of lines, which are
  * nearly empty in each of many workers: sparse lines make all these copies shorter.
  */
-#include "base/bits.hpp"
 #include "base/hash_set.hpp"
-#include "base/stop.hpp"
+#include "base/travel.hpp"
 #include "bf/bf.hpp"
 #include "bf/bf_builder.hpp"
 
 using namespace streambloom;
 
-static constexpr size_t size_at = SB_BF_HEADER + 1;
-static constexpr size_t travel_header = size_at + sizeof(uint64_t);
+static constexpr size_t travel_header = SB_BF_HEADER + 1 + sizeof(uint64_t);
 
 namespace {
 
@@ -108,28 +106,30 @@ sb_status sb_bf_builder_serialize(sb_bf_builder *builder, const sb_memory *to, s
 	if (status != SB_OK)
 		return status;
 	const size_t filters = builder->filters.line_count == 0 ? 0 : SB_BF_HEADER + line_bytes(&builder->filters);
-	void *block = to->allocate(to->context, in_front + travel_header + items + filters + spare);
-	if (block == nullptr)
-		return SB_NO_MEMORY;
-	unsigned char *out = static_cast<unsigned char *>(block) + in_front;
-	sb_bf_encode_header(&builder->plan, out);
-	out[SB_BF_HEADER] = static_cast<unsigned char>(form);
-	store_le(out + size_at, static_cast<uint64_t>(items));
-	status = write_items(builder, form, items, out + travel_header);
+	outgoing out(to, in_front, SIZE_MAX);
+	status = out.reserve(travel_header + items + filters + spare);
+	if (status != SB_OK)
+		return status;
+	sb_bf_encode_header(&builder->plan, out.end());
+	out.took(SB_BF_HEADER);
+	out.number(static_cast<uint8_t>(form));
+	out.number(static_cast<uint64_t>(items));
+	status = write_items(builder, form, items, out.end());
+	out.took(items);
 	if (status == SB_OK && filters != 0)
 	{
-		unsigned char *after = out + travel_header + items;
-		sb_bf_encode_header(&builder->filters, after);
-		status = copy(after + SB_BF_HEADER, builder->filter_lines, filters - SB_BF_HEADER);
+		sb_bf_encode_header(&builder->filters, out.end());
+		status = copy(out.end() + SB_BF_HEADER, builder->filter_lines, filters - SB_BF_HEADER);
+		out.took(filters);
 	}
-	if (status != SB_OK)
+	if (status == SB_OK)
 	{
-		to->release(to->context, block);
-		return status;
+		*bytes = out.block();
+		*size = out.used() - in_front;
 	}
-	*bytes = block;
-	*size = travel_header + items + filters;
-	return SB_OK;
+	else
+		out.release();
+	return status;
 }
 
 /* --------------------------------------------------------------- deserializing */
@@ -181,26 +181,29 @@ static sb_status check_filters(const sb_bf *plan, const unsigned char *bytes, si
 sb_status sb_bf_builder_deserialize(sb_bf_builder *builder, const sb_memory *memory, const void *bytes,
 									size_t size) noexcept
 {
-	const auto *data = static_cast<const unsigned char *>(bytes);
+	incoming in(static_cast<const unsigned char *>(bytes), size);
 	*builder = {};
-	if (size < travel_header)
+	const unsigned char *header = in.bytes(SB_BF_HEADER);
+	const auto travelled = in.number<uint8_t>();
+	const auto item_bytes = in.number<uint64_t>();
+	if (in.status() != SB_OK)
 		return SB_TRUNCATED;
-	const unsigned char *items = data + travel_header;
-	const auto item_bytes = load_le<uint64_t>(data + size_at);
-	if (item_bytes > size - travel_header)
+	if (item_bytes > in.left())
 		return SB_BAD_LENGTH;
+	const unsigned char *items = in.bytes(item_bytes);
+	const size_t rest = in.left();
 	sb_bf plan;
 	sb_bf filters;
 	sb_bf_form form;
-	sb_status status = decode_header(data, SB_BF_HEADER, &plan);
+	sb_status status = decode_header(header, SB_BF_HEADER, &plan);
 	if (status == SB_OK)
 		status = check_plan(&plan);
 	if (status == SB_OK)
-		status = check_items(&plan, data[SB_BF_HEADER], items, item_bytes, &form);
+		status = check_items(&plan, travelled, items, item_bytes, &form);
 	if (status == SB_OK && plan.kind.code == SB_KIND_NONE && item_bytes != 0) /* the first item brings the kind */
 		status = SB_BAD_HEADER;
 	if (status == SB_OK)
-		status = check_filters(&plan, items + item_bytes, size - travel_header - item_bytes, &filters);
+		status = check_filters(&plan, in.bytes(rest), rest, &filters);
 	if (status != SB_OK)
 		return status;
 	builder->plan = plan;

@@ -234,10 +234,16 @@ SB_VARIANTS(void, contains_many,
 sb_status sb_bf_contains_many(const sb_bf *bf, const void *stored, const uint64_t *hashes, size_t count,
 							  bool *found) noexcept
 {
-	if (sb_bf_is_exact(bf))
-		return list_find_many(bf, stored, hashes, count, found);
-	contains_many(bf, static_cast<const unsigned char *>(stored), hashes, count, found);
-	return SB_OK;
+	sb_status status = SB_OK;
+	if (!sb_bf_is_exact(bf))
+		contains_many(bf, static_cast<const unsigned char *>(stored), hashes, count, found);
+	for (size_t i = 0; i < count && sb_bf_is_exact(bf) && status == SB_OK; i++)
+	{
+		uint64_t units;
+		status = find_in_list(list_of(bf, stored), hashes[i], &units);
+		found[i] = units != 0;
+	}
+	return status;
 }
 
 /* ------------------------------------------------------------- whole filters */

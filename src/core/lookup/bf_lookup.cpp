@@ -20,32 +20,14 @@ enum step : uint8_t
 
 sb_status find_in_list(sb_lookup *lookup)
 {
-	const sb_bf &bf = lookup->header.bf;
+	const hash_list list = list_of(&lookup->header.bf, nullptr);
+	uint64_t units;
 	if (lookup->step == step_directory)
-	{
-		size_t offset;
-		size_t size;
-		list_directory_range(&bf, lookup->hash, &offset, &size);
-		if (offset + size > SB_BF_HEADER + size_t{bf.payload})
-			return SB_BAD_CELLS;
-		const unsigned char *directory = at_hand(lookup, offset, size);
-		if (directory == nullptr)
-			return SB_NEED_BYTES;
-		if (sb_status status = list_block_range(&bf, lookup->hash, directory, &offset, &size); status != SB_OK)
+		if (sb_status status = find_listed_block(lookup, list, SB_BF_HEADER); status != SB_OK)
 			return status;
-		lookup->from = offset;
-		lookup->to = size;
-		lookup->step = step_block;
-	}
-	size_t have;
-	const unsigned char *block = at_hand_from(lookup, lookup->from, &have);
-	have = std::min<size_t>(have, lookup->to);
-	const sb_status status = list_find(&bf, block, have, lookup->to, lookup->hash, &lookup->found);
-	if (status == SB_NEED_BYTES)
-	{
-		const size_t head = list_head(&bf);
-		lookup->need = {lookup->from, lookup->to, have < head ? head : lookup->to};
-	}
+	lookup->step = step_block;
+	const sb_status status = find_listed(lookup, list, &units);
+	lookup->found = units != 0;
 	return status;
 }
 

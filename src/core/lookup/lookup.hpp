@@ -9,6 +9,7 @@
 #ifndef STREAMBLOOM_LOOKUP_HPP
 #define STREAMBLOOM_LOOKUP_HPP
 
+#include "base/hash_list.hpp"
 #include "streambloom.h"
 
 #include <algorithm>
@@ -34,6 +35,41 @@ inline const unsigned char *at_hand_from(const sb_lookup *lookup, size_t offset,
 	const size_t skipped = std::min(offset - lookup->at, lookup->have);
 	*have = lookup->have - skipped;
 	return lookup->bytes + skipped;
+}
+
+/*
+ * Finds the block of lookup->hash in a list that follows a header of `header` bytes: lookup->from and lookup->to become
+ * its place and its size.
+ */
+inline sb_status find_listed_block(sb_lookup *lookup, const hash_list &list, size_t header)
+{
+	size_t offset;
+	size_t size;
+	const unsigned char *directory = nullptr;
+	list.directory_range(lookup->hash, &offset, &size);
+	if (offset + size > list.size)
+		return SB_BAD_CELLS;
+	if (size != 0 && (directory = at_hand(lookup, header + offset, size)) == nullptr)
+		return SB_NEED_BYTES;
+	const sb_status status = list.block_range(lookup->hash, directory, &offset, &size);
+	lookup->from = header + offset;
+	lookup->to = size;
+	return status;
+}
+
+/*
+ * Finds lookup->hash in its block; *units becomes its count. If not even the head of the block is at hand, asks for the head or more: for many items that are not in the filter
+ * the head is enough. If the head is at hand, but not enough, asks for the whole block.
+ */
+inline sb_status find_listed(sb_lookup *lookup, const hash_list &list, uint64_t *units)
+{
+	size_t have;
+	const unsigned char *block = at_hand_from(lookup, lookup->from, &have);
+	have = std::min<size_t>(have, lookup->to);
+	const sb_status status = find_in_block(list, block, have, lookup->to, lookup->hash, units);
+	if (status == SB_NEED_BYTES)
+		lookup->need = {lookup->from, lookup->to, have < list.head() ? list.head() : lookup->to};
+	return status;
 }
 
 /*

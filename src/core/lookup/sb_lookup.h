@@ -36,7 +36,7 @@
 #include "abf/sb_abf.h"
 #include "bf/sb_bf.h"
 #include "stable/sb_stable.h"
-#include "tbf/sb_top.h"
+#include "tbf/sb_tbf.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -104,7 +104,7 @@ typedef struct sb_lookup
 	uint64_t	to;
 	double		low;
 	double		high;
-	uint64_t	list_error;		/* the error of the list of hot items (sb_top.h), in 2^-list_fraction_bits hits */
+	uint64_t	list_error;		/* the error of the list of hot items (sb_tbf.h), in 2^-list_fraction_bits hits */
 	uint8_t		list_fraction_bits;
 	sb_top_item *items;
 } sb_lookup;

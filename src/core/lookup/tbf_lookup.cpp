@@ -5,7 +5,6 @@
  */
 #include "lookup/lookup.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
 #include "tbf/tbf_top.hpp"
 
@@ -119,31 +118,14 @@ sb_status search_table(sb_lookup *lookup)
 
 /* ------------------------------------------------------------------- counters */
 
-/*
- * Looks up an item in a block of an exact tbf. If not even the head of the block (exact_head()) is at hand, the
- * function asks for the head or more: for many items that are not in the filter the head is enough. If the head is at
- * hand, but not enough, it asks for the whole block.
- */
-sb_status read_exact_block(sb_lookup *lookup)
-{
-	const sb_tbf &tbf = lookup->header.tbf;
-	size_t have;
-	const unsigned char *block = at_hand_from(lookup, lookup->from, &have);
-	have = std::min<size_t>(have, lookup->to);
-	const sb_status status = exact_find(&tbf, block, have, lookup->to, lookup->hash, &lookup->units);
-	if (status == SB_NEED_BYTES)
-	{
-		const size_t head = exact_head(&tbf);
-		lookup->need = {lookup->from, lookup->to, have < head ? head : lookup->to};
-	}
-	return status == SB_OK ? answer(lookup) : status;
-}
-
 sb_status read_block(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
 	if (is_exact(&tbf))
-		return read_exact_block(lookup);
+	{
+		const sb_status status = find_listed(lookup, list_of(&tbf, nullptr), &lookup->units);
+		return status == SB_OK ? answer(lookup) : status;
+	}
 	if (lookup->to != 0)
 	{
 		const unsigned char *block = at_hand(lookup, lookup->from, lookup->to);
@@ -168,19 +150,23 @@ sb_status read_block(sb_lookup *lookup)
 sb_status read_directory(sb_lookup *lookup)
 {
 	const sb_tbf &tbf = lookup->header.tbf;
-	const bool exact = is_exact(&tbf);
 	lookup->hash &= SB_KEPT_HASH_MASK;
-	const uint32_t block = exact ? 0 : block_of(tbf.block_count, lookup->hash);
+	if (is_exact(&tbf))
+	{
+		if (sb_status status = find_listed_block(lookup, list_of(&tbf, nullptr), SB_TBF_HEADER); status != SB_OK)
+			return status;
+		lookup->step = step_block;
+		return read_block(lookup);
+	}
+	const uint32_t block = block_of(tbf.block_count, lookup->hash);
 	size_t offset;
 	size_t size;
 	const unsigned char *directory = nullptr;
 
-	exact ? exact_directory_range(&tbf, lookup->hash, &offset, &size) : directory_range(&tbf, block, &offset, &size);
+	directory_range(&tbf, block, &offset, &size);
 	if (size != 0 && (directory = at_hand(lookup, offset, size)) == nullptr)
 		return SB_NEED_BYTES;
-	const sb_status status = exact ? exact_block_range(&tbf, lookup->hash, directory, &offset, &size) :
-									 block_range(&tbf, block, directory, &offset, &size);
-	if (status != SB_OK)
+	if (sb_status status = block_range(&tbf, block, directory, &offset, &size); status != SB_OK)
 		return status;
 	lookup->step = step_block;
 	lookup->from = offset;

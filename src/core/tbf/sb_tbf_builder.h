@@ -19,8 +19,8 @@ extern "C" {
  * set of hashes. It goes over to a sum for each cell when the set would take more memory than the cells. A builder of a
  * filter that sizes itself goes over at a fixed number of items. The sums are rounded once, when the filter is stored.
  * The order of hits, and how the hits were split over builders, do not matter for sums. So the stored bytes do not
- * depend on them, with three exceptions: cells with minimum increase (unless all sums were of items until the filter
- * was stored), the table of recurring minimum, and the list of hot items.
+ * depend on them, with two exceptions: filters with minimum increase or recurring minimum
+ * (sb_tbf_builder_add_in_order()), and the list of hot items.
  *
  * The state of the builder after a status that is not SB_OK:
  *  - SB_NO_MEMORY and SB_INTERRUPTED: the builder still has all that earlier calls added with SB_OK. Of what this call
@@ -45,13 +45,12 @@ typedef enum sb_tbf_sums_of
 /*
  * Makes an empty builder of a filter with the parameters of `plan`. If `self_sized` is false, the filter gets the
  * plan's size. If it is true, the filter sizes itself when it is stored: it gets a size for the items that it then has.
- * (With sums of cells it gets the largest possible size, because the number of cells must be known from the start.)
  * plan->expected_items cannot say whether the filter sizes itself: it is also 0 if a builder continues a stored filter
  * that once sized itself and now keeps its size.
  *
- * Two kinds of plans override the arguments. If `plan` is exact, the filter sizes itself and the sums are of items,
- * since there are no cells yet. With recurring minimum the sums are of cells in any case. SB_NO_MEMORY,
- * SB_INTERRUPTED: *out is NULL.
+ * A filter that sizes itself has sums of items, since there are no cells yet; so does one whose plan is exact. With one
+ * of SB_TBF_OPTIONS and a given size the sums are of cells.
+ * SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of,
 											bool self_sized,
@@ -91,6 +90,13 @@ SB_NODISCARD sb_status sb_tbf_builder_add_hit(sb_tbf_builder *builder, uint64_t 
 											  uint64_t value) SB_NOEXCEPT;
 
 /*
+ * Does what sb_tbf_builder_add_hit() does, for filters with one of SB_TBF_OPTIONS: minimum increase or recurring
+ * minimum, whose result depends on the order of hits. Nothing stays pending. REQUIRES: the builder's sums are of cells.
+ */
+SB_NODISCARD sb_status sb_tbf_builder_add_in_order(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
+												   uint64_t value) SB_NOEXCEPT;
+
+/*
  * sb_tbf_builder_add_hot_hit() adds a hit to the list of hot items. Call it as well as sb_tbf_builder_add_hit(), with
  * the weight that sb_tbf_hit() got. It returns true if the item is new to the list: then give the item's text to
  * sb_tbf_builder_name_hot_item() next. If that is not done or fails, the hit is counted in the error of the list
@@ -105,9 +111,7 @@ SB_NODISCARD sb_status sb_tbf_builder_name_hot_item(sb_tbf_builder *builder, con
 /*
  * Checks whether `count` hits of this value can be added without exceeding the largest total that a filter can have.
  * Returns SB_TOTAL_OVERFLOW if a filter with them could not be stored because of its total. Callers that must not lose
- * the content of the builder call this first. REQUIRES: sb_tbf_builder_settle() was called after the last hit. If the
- * filter sizes itself, no stored filter with cells was added to the builder: the totals of such filters are kept apart,
- * and are not looked at here.
+ * the content of the builder call this first. REQUIRES: sb_tbf_builder_settle() was called after the last hit.
  */
 SB_NODISCARD sb_status sb_tbf_builder_check_total(const sb_tbf_builder *builder, const sb_moment *moment,
 												  uint64_t value,
@@ -139,9 +143,7 @@ SB_NODISCARD sb_status sb_tbf_builder_add_filter(sb_tbf_builder *builder, const 
 												 sb_difference *difference) SB_NOEXCEPT;
 
 /*
- * Adds all that `other` holds. What `other` holds does not change; its pending hits are added to it, and its items may
- * get another form. If `other` was deserialized and has many items, its bytes may be copied instead of adding each
- * item: mostly if the builder has few items, or none but such copies (may_keep_run_of() in tbf_builder.hpp).
+ * Adds all that `other` holds. What `other` holds does not change; its pending hits are added to it.
  *
  * SB_DIFFERENT: the two cannot be added up. The reasons are those for a stored filter, and two more, for which
  * difference->parameter is NULL:
@@ -181,9 +183,8 @@ SB_NODISCARD sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const s
 												void **bytes, size_t *size) SB_NOEXCEPT;
 
 /*
- * Makes a builder from the bytes of sb_tbf_builder_serialize(). Trusts nothing in them. The bytes must stay in place as
- * long as the builder is used: if its sums are of items, sb_tbf_builder_unite(), sb_tbf_builder_serialize() and
- * sb_tbf_builder_store() can read them there. Other functions copy them first. With any status but SB_OK *out is NULL.
+ * Makes a builder from the bytes of sb_tbf_builder_serialize(). Trusts nothing in them. With any status but SB_OK *out
+ * is NULL.
  */
 SB_NODISCARD sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 												  sb_tbf_builder **out) SB_NOEXCEPT;

@@ -1,6 +1,6 @@
 /*
- * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters and header. (tbf_place.hpp says which cells an
- * item has. tbf_cells.cpp stores the counters of the cells, and tbf_decay.cpp decays them. tbf_sums.cpp has the sums
+ * tbf.cpp: the Time-decaying Bloom filter as it is stored: parameters, header and checks. (tbf_place.hpp says which cells an
+ * item has. tbf_cells.cpp stores the counters of the cells, and tbf_change.cpp decays them. tbf_sums.cpp has the sums
  * that become counters, tbf_clock.cpp the times.)
  *
  * Cells lie in blocks of 4,096 (a smaller filter is one block of a smaller power of two). An item has all its cells in
@@ -13,11 +13,12 @@
  */
 #include "base/bits.hpp"
 #include "base/header.hpp"
+#include "base/stop.hpp"
 #include "bf/bf_formula.hpp"
 #include "streambloom.h"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
+#include "tbf/tbf_top.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -136,7 +137,7 @@ void streambloom::clear_hits(sb_tbf *tbf)
 
 void streambloom::plan_exact(sb_tbf *plan)
 {
-	plan->flags |= SB_TBF_EXACT;
+	plan->flags = static_cast<uint16_t>((plan->flags & ~SB_TBF_OPTIONS) | SB_TBF_EXACT);
 	plan->block_count = 0;
 	plan->block_cells = 0;
 	plan->widened = 0;
@@ -146,11 +147,21 @@ void streambloom::plan_exact(sb_tbf *plan)
 
 void streambloom::plan_cells(sb_tbf *plan, const sb_tbf *sized)
 {
-	plan->flags &= static_cast<uint16_t>(~SB_TBF_EXACT);
+	plan->flags = static_cast<uint16_t>((plan->flags & ~SB_TBF_EXACT) | (sized->flags & SB_TBF_MINIMUM_INCREASE));
 	plan->block_count = sized->block_count;
 	plan->block_cells = sized->block_cells;
 	plan->widened = sized->widened;
 	plan->unit_bits = plan->half_life != 0 ? unit_bits_of_parts(plan) : 0;
+}
+
+void streambloom::describe_items(const exact_item *items, uint32_t count, sb_tbf *out)
+{
+	uint64_t largest = 0;
+	for (uint32_t i = 0; i < count; i++)
+		largest = std::max(largest, items[i].units);
+	out->item_count = count;
+	out->cell_bits = narrowest_cell(largest);
+	out->payload = static_cast<uint32_t>(list_size(to_list(items, count)));
 }
 
 uint64_t sb_tbf_cells(const sb_tbf *tbf) noexcept
@@ -204,7 +215,7 @@ uint64_t sb_tbf_slack(const sb_tbf *tbf) noexcept
  *  112      8   fpr, IEEE 754
  *  120      4   extensible, exact: bytes of directory and blocks; flat: zero
  *  124      4   bytes after the counters
- *  128          counters (tbf_cells.cpp; exact: tbf_exact.hpp)
+ *  128          counters (tbf_cells.cpp; exact: base/hash_list.hpp)
  */
 void sb_tbf_encode_header(const sb_tbf *tbf, void *out) noexcept
 {
@@ -272,15 +283,17 @@ static bool shape_is_valid(const sb_tbf *tbf)
 }
 
 /*
- * Checks that recurring minimum is not combined with what it excludes: the exact form, decay, a list of hot items,
- * minimum increase. Also checks that bytes after the counters are there only if an option puts them there: recurring
+ * Checks that an exact filter has neither minimum increase nor recurring minimum, and that recurring minimum is not
+ * combined with what it excludes: decay, a list of hot items, minimum increase. Also checks that bytes after the counters are there only if an option puts them there: recurring
  * minimum has its table there, and a filter with `top` has the list of hot items.
  */
 static bool options_are_valid(const sb_tbf *tbf)
 {
 	bool recurring = (tbf->flags & SB_TBF_RECURRING_MINIMUM) != 0;
+	if (is_exact(tbf) && (tbf->flags & SB_TBF_OPTIONS) != 0)
+		return false;
 	if (recurring &&
-		(is_exact(tbf) || tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
+		(tbf->half_life != 0 || tbf->top != 0 || (tbf->flags & SB_TBF_MINIMUM_INCREASE) != 0))
 		return false;
 	if (recurring && tbf->extra % recurring_entry_size != 0)
 		return false;
@@ -299,7 +312,7 @@ static bool payload_is_valid(const sb_tbf *tbf)
 		return false;
 	if ((!exact && tbf->layout == SB_TBF_FLAT) || tbf->payload == 0)
 		return tbf->payload == 0;
-	const uint64_t directory = exact ? directory_entry * blocks_of(tbf) : uint64_t{4} * tbf->block_count;
+	const uint64_t directory = exact ? list_of(tbf, nullptr).directory() : uint64_t{4} * tbf->block_count;
 	return directory != 0 && (tbf->flags & SB_TBF_HAS_HITS) != 0 && tbf->payload > directory;
 }
 
@@ -395,4 +408,106 @@ sb_status sb_tbf_plan_merge(const sb_tbf *a, const sb_tbf *b, sb_tbf *out, sb_di
 	out->fpr = std::fmax(a->fpr, b->fpr);
 	out->widened = static_cast<uint8_t>(std::max<int>(large->widened, small->widened + halvings));
 	return SB_OK;
+}
+
+/* ------------------------------------------------------------------- checking */
+
+/*
+ * Could the core have stored these bytes? Counters, exact items and the table of recurring minimum can be stored in one
+ * way only, so that equal filters have equal bytes. The list of hot items can be stored in several.
+ */
+
+/* Returns whether these counters would be packed into exactly these bytes. Overwrites them. */
+static bool is_canonical(gathered *nonzero, uint32_t cells, const unsigned char *bytes, size_t size)
+{
+	unsigned char again[SB_TBF_BLOCK * 8 + SB_TBF_BLOCK]; /* more than any block takes, see below */
+	levels l = levels_of(nonzero);
+
+	/*
+	 * A packed block has its counters cut into levels (tbf_packed.hpp). Two levels, of 32 and of 30 bits, hold any
+	 * counters. With them each counter takes 62 bits, a go-on bit (does it go on in the second level?) and a bit of the
+	 * bitmap, which makes 8 bytes, and the block has a head. The levels of least cost take at most some fifty bytes
+	 * more than that, because bit strings are filled up to whole bytes.
+	 */
+	uint64_t wanted = packed_size(cells, l);
+	if (wanted != size || wanted > sizeof again)
+		return false;
+	pack(nonzero, cells, &l, again);
+	return std::memcmp(again, bytes, size) == 0;
+}
+
+/*
+ * Checks the table of recurring minimum. The hashes must ascend, so no hash is there twice. Bits outside
+ * SB_KEPT_HASH_MASK must be 0. The hits of an entry must not be 0, and must be below SB_TBF_MAX_CELL. If the counters
+ * count whole hits, the hits of each entry must be a whole number, too.
+ */
+static sb_status check_table(const sb_tbf *tbf, const unsigned char *table)
+{
+	recurring_entry before = {};
+	for (uint64_t i = 0, n = recurring_entries(tbf); i < n; i++)
+	{
+		if (i % 4096 == 0 && stop_wanted())
+			return SB_INTERRUPTED;
+		recurring_entry entry;
+		read_entry(table, i, &entry);
+		if ((i > 0 && entry.hash <= before.hash) || (entry.hash & ~SB_KEPT_HASH_MASK) != 0 || entry.hits == 0 ||
+			entry.hits >= SB_TBF_MAX_CELL || (tbf->unit_bits == 0 && entry.hits % (1u << SB_TBF_HIT_BITS) != 0))
+			return SB_BAD_CELLS;
+		before = entry;
+	}
+	return SB_OK;
+}
+
+static sb_status check_counters(const sb_tbf *tbf, const void *cells)
+{
+	const auto *bytes = static_cast<const unsigned char *>(cells);
+	gathered counters;
+	uint64_t largest = 0;
+	size_t next = SB_TBF_HEADER + directory_size(tbf);
+	for (uint32_t block = 0; block < tbf->block_count; block++)
+	{
+		uint64_t most;
+		size_t offset;
+		size_t size;
+		if (sb_status status = stop_wanted() ? SB_INTERRUPTED : gather_block(tbf, cells, block, &counters, &most);
+			status != SB_OK)
+			return status;
+		largest |= most;
+		if (tbf->layout == SB_TBF_FLAT || most == 0)
+			continue;
+		directory_range(tbf, block, &offset, &size);
+		const unsigned char *directory = bytes + (offset - SB_TBF_HEADER);
+		if (sb_status status = block_range(tbf, block, directory, &offset, &size); status != SB_OK)
+			return status;
+		if (offset != next || !is_canonical(&counters, tbf->block_cells, bytes + (offset - SB_TBF_HEADER), size))
+			return SB_BAD_CELLS;
+		next = offset + size;
+	}
+
+	/*
+	 * Equal filters have equal bytes. So cells must have the narrowest width that holds the largest counter, and the
+	 * payload must be empty if all counters are 0.
+	 */
+	if (tbf->layout == SB_TBF_EXTENSIBLE &&
+		(next != SB_TBF_HEADER + counters_size(tbf) || (largest == 0) != (tbf->payload == 0)))
+		return SB_BAD_CELLS;
+	if (largest >= SB_TBF_MAX_CELL || narrowest_cell(largest) != tbf->cell_bits ||
+		(largest != 0 && (tbf->flags & SB_TBF_HAS_HITS) == 0))
+		return SB_BAD_CELLS;
+	return SB_OK;
+}
+
+sb_status sb_tbf_check(const sb_tbf *tbf, const void *cells) noexcept
+{
+	const unsigned char *extra = static_cast<const unsigned char *>(cells) + counters_size(tbf);
+	top_section list;
+	uint64_t largest;
+	sb_status status = is_exact(tbf) ? check_list(list_of(tbf, cells), &largest) : check_counters(tbf, cells);
+	if (status == SB_OK && is_exact(tbf) && narrowest_cell(largest) != tbf->cell_bits)
+		status = SB_BAD_CELLS;
+	if (status == SB_OK)
+		status = check_table(tbf, extra);
+	if (status == SB_OK && has_list(tbf))
+		status = top_open(extra, tbf->extra, tbf->top, tbf->total, &list);
+	return status;
 }

@@ -2,80 +2,57 @@
  * tbf_builder.cpp: begins and ends builders, adds hits to their sums, checks totals, and names hot items. See
  * sb_tbf_builder.h.
  *
- * In a builder that is not small (pending_from_words) the newest hits stay pending as long as they are of one
+ * In a builder that is not small (pending_from_slots) the newest hits stay pending as long as they are of one
  * half-life. They are added a batch at a time, so that the memory of the next hits can be prefetched. This does not
- * change a sum. With minimum increase the order of hits matters, and what a hit raises depends on the words of all
- * planes. Therefore hits are always added in the order in which they came, and the pending ones are added before an old
- * plane falls out. (A plane has the sums of 16 half-lives. Only the newest four planes are kept.)
+ * change a sum. (A plane has the sums of 16 half-lives. Only the newest four planes are kept.)
  */
 #include "tbf/tbf_builder.hpp"
 
 #include "base/memory.hpp"
-#include "tbf/tbf_sums.hpp"
-
-#include <algorithm>
 
 using namespace streambloom;
 
-constexpr uint64_t pending_from_words = 2000;
+constexpr uint64_t pending_from_slots = 2000;
 
-/* ------------------------------------------------------------------- memory */
+/* ------------------------------------------------------------------- planes */
 
-sb_status streambloom::allocate_words(const sb_tbf_builder *builder, uint64_t count, uint64_t **out)
+sb_status streambloom::make_cells(sb_tbf_builder *builder, int index)
 {
-	void *words;
-	const sb_status status = allocate_zeroed(&builder->memory, count * sizeof(uint64_t), &words);
-	*out = static_cast<uint64_t *>(words);
+	if (index < 0 || index >= SB_TBF_PLANES || builder->sums.planes[index].cells != nullptr)
+		return SB_OK;
+	cell_plane **cells = &builder->sums.planes[index].cells;
+	const sb_status status = make_cell_plane(&builder->memory, &builder->shape, cells);
+	if (status == SB_OK)
+		(*cells)->never_few = builder->never_few;
 	return status;
-}
-
-void streambloom::release_words(const sb_tbf_builder *builder, uint64_t *words)
-{
-	if (words != nullptr)
-		builder->memory.release(builder->memory.context, words);
 }
 
 sb_status streambloom::make_plane(sb_tbf_builder *builder, int index)
 {
-	tbf_sums *sums = &builder->sums;
-	if (index < 0 || index >= SB_TBF_PLANES || has_plane(builder, index))
-		return SB_OK;
-	if (builder->form == sums_form::cells)
-	{
-		const sb_status status = make_cell_plane(&builder->memory, &builder->plan, &sums->cells[index]);
-		if (status == SB_OK)
-			sums->cells[index]->never_few = builder->never_few;
-		return status;
-	}
-	if (sb_status status = sums_take_fallen(sums, &sums->plane[index]);
-		status != SB_OK || sums->plane[index] != nullptr)
-		return status;
-	uint32_t planes = 0;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		planes += has_plane(builder, i);
-	if (planes == builder->set.beside)
-		if (sb_status status = remake_items(builder, builder->set.capacity, planes + 1); status != SB_OK)
-			return status;
-	sums->plane[index] = builder->set.slots + 4 * (size_t{1} + planes);
-	return SB_OK;
+	if (!has_items(&builder->sums))
+		return make_cells(builder, index);
+	return index >= 0 && index < SB_TBF_PLANES ? make_column(&builder->sums, &builder->memory, index) : SB_OK;
+}
+
+sb_status streambloom::make_planes(sb_tbf_builder *builder, int index, int planes, bool any, bool cells)
+{
+	sb_status status = SB_OK;
+	for (int i = 0; i < planes && status == SB_OK; i++)
+		status = (cells ? make_cells : make_plane)(builder, index - i);
+	if (status != SB_OK)
+		builder->sums.any = any;
+	return status;
 }
 
 /* ------------------------------------------------------------ beginning, ending */
 
-static sb_status begin_items(sb_tbf_builder *builder)
+/* Gives a new builder its set or its shape. */
+static sb_status begin_sums(sb_tbf_builder *builder, bool items)
 {
-	builder->form = sums_form::items;
-	const sb_status status = hash_set_make(&builder->set, &builder->memory, hash_set_capacity_for(1), 1);
-	builder->sums.width = builder->set.capacity + 1;
-	builder->sums.beside = 1;
-	return status;
-}
-
-static sb_status begin_cells(sb_tbf_builder *builder)
-{
-	builder->form = sums_form::cells;
-	builder->sums.width = sb_tbf_cells(&builder->plan);
-	return (builder->plan.flags & SB_TBF_RECURRING_MINIMUM) != 0 ? make_recurring(builder) : SB_OK;
+	if (items)
+		return hash_set_make(&builder->sums.set, &builder->memory, hash_set_capacity_for(1), 1);
+	builder->shape = builder->plan;
+	return SB_OK;
 }
 
 sb_status streambloom::make_builder(const sb_memory *memory, const sb_tbf *plan, bool self_sized, sb_tbf_builder **out)
@@ -107,21 +84,14 @@ sb_status streambloom::ended_if_failed(sb_status status, sb_tbf_builder **builde
 sb_status sb_tbf_builder_begin(const sb_memory *memory, const sb_tbf *plan, sb_tbf_sums_of sums_of, bool self_sized,
 							   sb_tbf_builder **out) noexcept
 {
-	/* an exact filter has no cells, and it sizes itself */
-	const bool exact = is_exact(plan);
-	sb_status status = make_builder(memory, plan, self_sized || exact, out);
+	self_sized |= is_exact(plan);
+	const bool in_order = (plan->flags & SB_TBF_OPTIONS) != 0;
+	sb_status status = make_builder(memory, plan, self_sized, out);
 	if (status != SB_OK)
 		return status;
-	sb_tbf_builder *builder = *out;
-
-	/* Recurring minimum needs cells from the first hit on: they decide which items get an entry in its table. */
-	const bool items = (sums_of == SB_TBF_SUMS_OF_ITEMS || exact) && (plan->flags & SB_TBF_RECURRING_MINIMUM) == 0;
-	const sb_tbf largest = largest_filter();
-	if (builder->self_sized && items)
-		plan_exact(&builder->plan);
-	else if (builder->self_sized)
-		plan_cells(&builder->plan, &largest);
-	return ended_if_failed(items ? begin_items(builder) : begin_cells(builder), out);
+	if (self_sized)
+		plan_exact(&(*out)->plan);
+	return ended_if_failed(begin_sums(*out, self_sized || (sums_of == SB_TBF_SUMS_OF_ITEMS && !in_order)), out);
 }
 
 sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *other, sb_tbf_builder **out) noexcept
@@ -130,17 +100,15 @@ sb_status sb_tbf_builder_like(const sb_memory *memory, const sb_tbf_builder *oth
 	if (status != SB_OK)
 		return status;
 	(*out)->never_few = other->never_few;
-	return ended_if_failed(other->form == sums_form::cells ? begin_cells(*out) : begin_items(*out), out);
+	return ended_if_failed(begin_sums(*out, has_items(&other->sums)), out);
 }
 
 void sb_tbf_builder_release(sb_tbf_builder *builder) noexcept
 {
 	const sb_memory memory = builder->memory;
 	release_sums(builder);
-	if (counts_apart(builder))
+	if (builder->recurring.slots != nullptr)
 		sb_hash_set_release(&builder->recurring, &memory);
-	if (builder->filters != nullptr)
-		sb_tbf_builder_release(builder->filters);
 	release_list(&builder->top, &memory);
 	if (builder->pending != nullptr)
 		memory.release(memory.context, builder->pending);
@@ -154,22 +122,6 @@ sb_tbf *sb_tbf_builder_parameters(sb_tbf_builder *builder) noexcept
 
 /* ------------------------------------------------------------------- adding */
 
-/* Adds a hit to the sums, not to the totals. REQUIRES: grow_if_needed() was called since the last hit. */
-static sb_status add_item(sb_tbf_builder *builder, int index, uint64_t hash, int64_t half_lives, uint64_t value)
-{
-	tbf_sums *sums = &builder->sums;
-	if (builder->form == sums_form::items)
-	{
-		const uint64_t slot = hash_set_insert(&builder->set, hash);
-		return index >= 0 ? sums_add_word(sums, index, slot, half_lives, value) : SB_OK;
-	}
-	if (counts_apart(builder))
-		return add_recurring(builder, index, hash, half_lives, value);
-	if (raises(builder))
-		return sums_raise_item(sums, &builder->plan, index, hash, half_lives, value);
-	return sums_add_item(sums, &builder->plan, index, hash, half_lives, value);
-}
-
 /*
  * Returns the index that the plane with this number has now (0: the newest), or -1 if the plane has fallen out.
  * REQUIRES: the plane is not newer than the newest one.
@@ -181,39 +133,36 @@ static int index_of_plane(const sb_tbf_builder *builder, int64_t plane)
 }
 
 /*
- * Adds one or more pending hits, from hit number *done on. Raises *done by how many they are, unless one fails.
- * REQUIRES: *done is less than the number of pending hits.
+ * Adds hits of one half-life, which lies in plane number `plane`, to the sums, not to the totals. Raises *done by how
+ * many it has added. The index of the plane is -1 if it has fallen out, perhaps before the hits came. Then no sum gets
+ * their values, but their items are put into the set.
  */
-static sb_status add_some_pending(sb_tbf_builder *builder, uint32_t *done)
+static sb_status add_hits(sb_tbf_builder *builder, int64_t plane, int64_t half_lives, const uint64_t *hashes,
+						  const uint64_t *values, size_t count, size_t *done)
 {
-	const pending_hits *pending = builder->pending;
-	const uint64_t *hashes = pending->hashes + *done;
-	const uint64_t *values = pending->values + *done;
-	const uint32_t left = pending->count - *done;
-	size_t added = 1;
-	sb_status status = grow_if_needed(builder); /* may be due after an earlier failure */
-	if (status != SB_OK)
-		return status;
-	/*
-	 * Growing may have moved the planes, if the set was outgrown and builder->filters is newer. The index is -1 if the
-	 * plane of the hits has fallen out, perhaps before they came. Then no sum gets their values. But if the builder has
-	 * sums of items, the items are put into the set.
-	 */
-	const int index = index_of_plane(builder, pending->plane);
-	if (status = make_plane(builder, index); status != SB_OK)
-		return status;
-	if (index >= 0 && builder->form == sums_form::items)
-		added = sums_add_hits(&builder->sums, &builder->set, index, pending->half_lives, hashes, values, left, &status);
-	else if (index >= 0 && !raises(builder) && !counts_apart(builder))
+	tbf_sums *sums = &builder->sums;
+	const int index = index_of_plane(builder, plane);
+	sb_status status = SB_OK;
+	while (*done < count && status == SB_OK)
 	{
-		added = left;
-		status = sums_add_items(&builder->sums, &builder->plan, index, pending->half_lives, hashes, values, left);
+		const size_t left = count - *done;
+		size_t added = left;
+		status = grow_if_needed(builder); /* may be due after an earlier failure */
+		if (status == SB_OK)
+			status = make_plane(builder, index);
+		if (status != SB_OK)
+			break;
+		if (!has_items(sums) && index >= 0)
+			status = add_to_plane(sums->planes[index].cells, builder->plan.hash_count, place_in_plane(half_lives),
+								  hashes + *done, values + *done, left);
+		else if (index >= 0)
+			added = sums_add_hits(sums, index, half_lives, hashes + *done, values + *done, left, &status);
+		else if (has_items(sums))
+			added = hash_set_insert_many(&sums->set, hashes + *done, left);
+		if (status == SB_OK)
+			*done += added;
 	}
-	else
-		status = add_item(builder, index, *hashes, pending->half_lives, *values);
-	if (status == SB_OK)
-		*done += static_cast<uint32_t>(added);
-	return status;
+	return status == SB_OK ? grow_if_needed(builder) : status;
 }
 
 /*
@@ -226,16 +175,12 @@ static sb_status add_some_pending(sb_tbf_builder *builder, uint32_t *done)
 [[gnu::noinline]] static sb_status add_pending(sb_tbf_builder *builder)
 {
 	pending_hits *pending = builder->pending;
-	uint32_t done = 0;
-	sb_status status = SB_OK;
-
-	while (done < pending->count && status == SB_OK)
-		status = add_some_pending(builder, &done);
-	if (status == SB_OK)
-		status = grow_if_needed(builder);
-	if (status == SB_OK || status == SB_OVERFLOW)
+	size_t done = 0;
+	const sb_status status = add_hits(builder, pending->plane, pending->half_lives, pending->hashes, pending->values,
+									  pending->count, &done);
+	if (status == SB_OVERFLOW)
 		done = pending->count;
-	pending->count -= done;
+	pending->count -= static_cast<uint32_t>(done);
 	std::copy_n(pending->hashes + done, pending->count, pending->hashes);
 	std::copy_n(pending->values + done, pending->count, pending->values);
 	return status;
@@ -274,29 +219,24 @@ sb_status sb_tbf_builder_settle(sb_tbf_builder *builder) noexcept
 /* REQUIRES: the pending hits, if there are any, are of the moment's half-life. */
 [[gnu::noinline]] static sb_status begin_run(sb_tbf_builder *builder, const sb_moment *moment)
 {
-	const sb_status status = own_items(builder);
-	if (status != SB_OK)
-		return status;
 	end_run(builder);
+	const bool any = builder->sums.any;
 	const int index = sums_turn(&builder->sums, moment->half_lives);
 	builder->run.moment = *moment;
 	builder->run.digits = 0;
 
 	/* If the hit's plane has fallen out already, any plane number that has fallen out will do. */
 	builder->run.plane = builder->sums.newest_plane - (index >= 0 ? index : SB_TBF_PLANES);
-	return make_plane(builder, index);
+	return make_planes(builder, index, 1, any);
 }
 
 /* Adds a hit to a builder that does not keep hits pending yet. */
 [[gnu::noinline]] static sb_status add_at_once(sb_tbf_builder *builder, uint64_t hash, const sb_moment *moment,
 											   uint64_t value)
 {
-	sb_status status = grow_if_needed(builder); /* may be due after an earlier failure */
-	if (status == SB_OK)
-		status = add_item(builder, index_of_plane(builder, builder->run.plane), hash, moment->half_lives, value);
-	if (status == SB_OK)
-		status = grow_if_needed(builder);
-	if (status == SB_OK && builder->sums.width >= pending_from_words)
+	size_t done = 0;
+	sb_status status = add_hits(builder, builder->run.plane, moment->half_lives, &hash, &value, 1, &done);
+	if (status == SB_OK && std::max(builder->sums.set.capacity, sb_tbf_cells(&builder->shape)) >= pending_from_slots)
 	{
 		void *pending;
 		status = allocate_zeroed(&builder->memory, sizeof(pending_hits), &pending);

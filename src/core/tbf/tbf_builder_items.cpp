@@ -1,327 +1,244 @@
 /*
- * tbf_builder_items.cpp: a builder whose sums are of items. Its set grows, and takes the items of other builders, until
- * the builder goes over to sums of cells. Items are read some at a time, from a set or from runs (the sorted items of
- * parallel workers).
+ * tbf_builder_items.cpp: sums of items. The set grows, and takes the items of exact filters and of other builders, until
+ * the builder goes over to sums of cells.
  */
-#include "base/memory.hpp"
-#include "base/stop.hpp"
 #include "tbf/tbf_builder.hpp"
-#include "tbf/tbf_sums.hpp"
 
-#include <algorithm>
 #include <utility>
 
 using namespace streambloom;
 
 outgrown_at streambloom::outgrown;
 
-/* ------------------------------------------------------------------ reading */
-
-static_assert(tbf_batch == item_run_reader::at_once);
-
-size_t item_reader::next()
+/* Calls take(hashes, slots, count) for all items, some at a time, until a call does not return SB_OK. */
+template <typename Take>
+static sb_status for_items(const tbf_sums *sums, Take take)
 {
-	if (of_->form == sums_form::runs)
-	{
-		while (count_ = run_.next(hashes_), count_ == 0 && run_.run()->next != nullptr)
-			run_ = item_run_reader(run_.run()->next);
-		return count_;
-	}
-	for (count_ = 0; count_ < tbf_batch && next_ <= of_->set.capacity; count_++)
-	{
-		slots_[count_] = hash_set_next(&of_->set, next_, &hashes_[count_]);
-		if (slots_[count_] == UINT64_MAX)
-		{
-			next_ = of_->set.capacity + 1;
-			break;
-		}
-		next_ = slots_[count_] + 1;
-	}
-	return count_;
-}
-
-const uint64_t *item_reader::words(int index)
-{
-	if (of_->form == sums_form::runs)
-		run_.words(of_->sums.newest_plane - index, words_);
-	else
-		for (size_t i = 0; i < count_; i++)
-			words_[i] = of_->sums.plane[index][hash_set_place(slots_[i], of_->set.beside)];
-	return words_;
+	sb_status status = SB_OK;
+	in_batches(&sums->set, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+		if (status == SB_OK && count != 0)
+			status = stop_wanted() ? SB_INTERRUPTED : take(hashes, slots, count);
+	});
+	return status;
 }
 
 /* ----------------------------------------------------------------- growing */
-
-sb_status streambloom::remake_items(sb_tbf_builder *builder, uint64_t capacity, uint32_t beside)
-{
-	tbf_sums *sums = &builder->sums;
-	const uint64_t *slots = builder->set.slots;
-	ptrdiff_t place[2][SB_TBF_PLANES];
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		place[0][i] = sums->plane[i] != nullptr ? sums->plane[i] - slots : 0;
-		place[1][i] = sums->fallen[i] != nullptr ? sums->fallen[i] - slots : 0;
-	}
-	if (sb_status status = hash_set_remake(&builder->set, &builder->memory, capacity, beside); status != SB_OK)
-		return status;
-	sums->width = capacity + 1;
-	sums->beside = beside;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		sums->plane[i] = place[0][i] != 0 ? builder->set.slots + place[0][i] : nullptr;
-		sums->fallen[i] = place[1][i] != 0 ? builder->set.slots + place[1][i] : nullptr;
-	}
-	return SB_OK;
-}
 
 bool streambloom::may_have_capacity(const sb_tbf_builder *builder, uint64_t capacity)
 {
 	return builder->self_sized ? capacity <= outgrown.set_slots : capacity * 2 <= sb_tbf_cells(&builder->plan);
 }
 
-/* Moves the items to a larger set, or to cells (may_have_capacity()). */
-static sb_status grow_set(sb_tbf_builder *builder, uint64_t capacity)
-{
-	return may_have_capacity(builder, capacity) ? remake_items(builder, capacity, builder->set.beside) :
-												  outgrow(builder);
-}
-
-sb_status streambloom::grow(sb_tbf_builder *builder)
-{
-	const uint64_t capacity = builder->set.capacity;
-	return hash_set_has_room(&builder->set) ? remake_items(builder, capacity, builder->set.beside) :
-											  grow_set(builder, hash_set_next_capacity(capacity));
-}
-
 sb_status streambloom::grow_to(sb_tbf_builder *builder, uint64_t items)
 {
-	const uint64_t capacity = hash_set_capacity_for(items);
-	return capacity > builder->set.capacity ? grow_set(builder, capacity) : grow_if_needed(builder);
-}
-
-/* ------------------------------------------------------------------- adding */
-
-sb_status streambloom::add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words,
-								 size_t count)
-{
-	const int64_t half_lives = start_of_plane(&builder->sums, index);
-	sb_status status = SB_OK;
-	if (builder->form == sums_form::items)
-	{
-		(void) sums_add_hits(&builder->sums, &builder->set, index, half_lives, hashes, words, count, &status);
-		return status;
-	}
-	if (!raises(builder))
-		return sums_add_items(&builder->sums, &builder->plan, index, half_lives, hashes, words, count);
-	for (size_t i = 0; i < count && status == SB_OK; i++)
-		status = sums_raise_item(&builder->sums, &builder->plan, index, hashes[i], half_lives, words[i]);
-	return status;
+	sb_hash_set *set = &builder->sums.set;
+	const uint64_t capacity = std::max(hash_set_capacity_for(items), set->capacity);
+	if (capacity == set->capacity && !hash_set_wants_secret(set))
+		return SB_OK;
+	if (capacity == set->capacity || may_have_capacity(builder, capacity))
+		return hash_set_remake(set, &builder->memory, capacity, set->beside);
+	sb_tbf sized = largest_filter();
+	if (builder->shape.block_count != 0)
+		sized = sized_by_both(&builder->shape, &sized);
+	return items_to_cells(builder, &sized);
 }
 
 /* --------------------------------------------------------- from items to cells */
 
-/*
- * With minimum increase: raises each cell to the largest sum of its items. So each cell of an item is at least the
- * item's sum, and the result does not depend on the order of the items.
- */
-static sb_status raise_cells(sb_tbf_builder *builder, const sb_tbf_builder *items, item_reader *reader, size_t count)
+void streambloom::release_sums(sb_tbf_builder *builder)
 {
-	sb_status status = SB_OK;
-	uint64_t of_items[SB_TBF_PLANES][tbf_batch] = {};
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (has_plane(items, i))
-			std::copy_n(reader->words(i), count, of_items[i]);
-	for (size_t j = 0; j < count && status == SB_OK; j++)
-	{
-		uint64_t of_item[SB_TBF_PLANES];
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			of_item[i] = of_items[i][j];
-		status = sums_raise_item_to(&builder->sums, &builder->plan, reader->hashes()[j], of_item);
-	}
-	return status;
+	for (const plane_sums &plane : builder->sums.planes)
+		release_cell_plane(plane.cells);
+	if (has_items(&builder->sums))
+		sb_hash_set_release(&builder->sums.set, &builder->memory);
 }
 
-/*
- * Adds all items of `items` to the builder, in the planes of the same indices. With minimum increase and cells,
- * raise_cells() does this. REQUIRES: the builder has these planes.
- */
-static sb_status copy_items(sb_tbf_builder *builder, const sb_tbf_builder *items)
+sb_status streambloom::reshape(sb_tbf_builder *builder, const sb_tbf *larger, bool items)
 {
-	item_reader reader(items);
+	tbf_sums *sums = &builder->sums;
+	cell_plane *made[SB_TBF_PLANES] = {};
 	sb_status status = SB_OK;
-	while (const size_t count = reader.next())
+	if (!items && sb_tbf_cells(larger) == sb_tbf_cells(&builder->shape))
 	{
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		if (builder->form == sums_form::cells && raises(builder))
-		{
-			if (status = raise_cells(builder, items, &reader, count); status != SB_OK)
-				return status;
+		builder->shape = *larger;
+		return SB_OK;
+	}
+	const bool never_few = builder->never_few || (items && sums->set.count * builder->plan.hash_count >=
+															   uint64_t{larger->block_count} * (most_few / 2));
+	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+	{
+		const plane_sums &plane = sums->planes[i];
+		if (plane.cells == nullptr && !(items && plane.column != 0))
 			continue;
-		}
-		if (builder->form == sums_form::items)
-			(void) hash_set_insert_many(&builder->set, reader.hashes(), count);
-		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-			if (has_plane(items, i))
-				status = add_words(builder, i, reader.hashes(), reader.words(i), count);
+		status = make_cell_plane(&builder->memory, larger, &made[i]);
 		if (status == SB_OK)
-			status = grow_if_needed(builder);
-		if (status != SB_OK)
-			return status;
+			made[i]->never_few = never_few;
+		if (status == SB_OK && plane.cells != nullptr)
+			status = add_cell_plane(made[i], plane.cells);
+	}
+	if (status == SB_OK && items)
+		status = for_items(sums, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+			uint64_t words[tbf_batch];
+			sb_status added = SB_OK;
+			for (int i = 0; i < SB_TBF_PLANES && added == SB_OK; i++)
+				if (sums->planes[i].column != 0)
+				{
+					read_words(sums, i, slots, count, words);
+					added = add_to_plane(made[i], builder->plan.hash_count, 0, hashes, words, count);
+				}
+			return added;
+		});
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		release_cell_plane(status == SB_OK ? std::exchange(sums->planes[i].cells, made[i]) : made[i]);
+	if (status != SB_OK)
+		return status;
+	builder->shape = *larger;
+	builder->never_few = never_few;
+	if (items)
+	{
+		sb_hash_set_release(&sums->set, &builder->memory);
+		sums->set = {};
+		sums->fallen = 0;
+		for (plane_sums &plane : sums->planes)
+			plane.column = 0;
 	}
 	return SB_OK;
 }
 
-void streambloom::release_sums(sb_tbf_builder *builder)
+sb_status streambloom::items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized)
 {
-	for (cell_plane *plane : builder->sums.cells)
-		release_cell_plane(plane);
-	if (builder->set.slots != nullptr)
-		sb_hash_set_release(&builder->set, &builder->memory);
-	release_runs(builder);
-}
-
-/*
- * Makes the planes that `items` has, copies the items, and releases the sums of `items`. If the builder has sums of
- * cells now, also adds the sums in builder->filters to them. If something fails, releases the new sums of the builder
- * instead, and the builder becomes `items` again.
- */
-static sb_status take_over(sb_tbf_builder *builder, sb_tbf_builder *items)
-{
-	sb_status status = SB_OK;
-	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-		if (has_plane(items, i))
-			status = make_plane(builder, i);
-	if (status == SB_OK)
-		status = copy_items(builder, items);
-	if (status == SB_OK && builder->form == sums_form::cells && builder->filters != nullptr)
+	sb_tbf plan = builder->plan;
+	if (builder->self_sized)
 	{
-		sums_combine_notes(&builder->sums, &builder->filters->sums);
-		status = unite_cells(builder, builder->filters);
-		if (status == SB_OK)
-			sb_tbf_builder_release(std::exchange(builder->filters, nullptr));
+		plan_cells(&plan, sized);
+		plan.expected_items = sized->expected_items;
 	}
-	release_sums(status == SB_OK ? items : builder);
-	if (status != SB_OK)
-		*builder = *items;
+	const sb_status status = reshape(builder, &plan, true);
+	if (status == SB_OK)
+		builder->plan = plan;
 	return status;
 }
 
-static void forget_sums(sb_tbf_builder *builder)
+/* ------------------------------------------------------------------- adding */
+
+/* Adds words to some items in one plane; each word is an amount at the plane's first half-life. */
+static sb_status add_words(sb_tbf_builder *builder, int index, const uint64_t *hashes, const uint64_t *words,
+						   size_t count)
 {
-	builder->set = {};
-	builder->runs = {};
-	std::fill_n(builder->sums.plane, SB_TBF_PLANES, nullptr);
-	std::fill_n(builder->sums.fallen, SB_TBF_PLANES, nullptr);
-	std::fill_n(builder->sums.cells, SB_TBF_PLANES, nullptr);
+	tbf_sums *sums = &builder->sums;
+	sb_status status = SB_OK;
+	if (!has_items(sums))
+		return add_to_plane(sums->planes[index].cells, builder->plan.hash_count, 0, hashes, words, count);
+	(void) sums_add_hits(sums, index, start_of_plane(sums, index), hashes, words, count, &status);
+	return status;
 }
 
-void streambloom::forget_items(sb_tbf_builder *builder)
+/*
+ * Adds some items, whose words are `words(part)` for parts 0 .. parts - 1, to the planes `index_of(part)`; words of a
+ * plane that has fallen out (-1) are dropped. REQUIRES: room for the items.
+ */
+template <typename Index, typename Words>
+static sb_status add_some(sb_tbf_builder *builder, const uint64_t *hashes, size_t count, int parts, Index index_of,
+						  Words words)
 {
-	sb_hash_set_release(&builder->set, &builder->memory);
-	forget_sums(builder);
+	sb_status status = grow_if_needed(builder); /* the set may want a secret */
+	bool inserted = !has_items(&builder->sums);
+	for (int part = 0; part < parts && status == SB_OK; part++)
+		if (const int index = index_of(part); index >= 0)
+		{
+			status = add_words(builder, index, hashes, words(part), count);
+			inserted = true;
+		}
+
+	/* insert the items even if all their hits were dropped: the filter's size depends on the number of items */
+	if (status == SB_OK && !inserted)
+		(void) hash_set_insert_many(&builder->sums.set, hashes, count);
+	return status;
 }
-
-sb_status streambloom::items_to_cells(sb_tbf_builder *builder, const sb_tbf *sized)
-{
-	sb_tbf_builder items = *builder;
-	forget_sums(builder);
-	builder->form = sums_form::cells;
-	if (builder->self_sized)
-	{
-		plan_cells(&builder->plan, sized);
-		builder->plan.expected_items = sized->expected_items;
-	}
-	builder->never_few = count_items(&items) * builder->plan.hash_count >=
-						 uint64_t{builder->plan.block_count} * (most_few / 2);
-	builder->sums.width = sb_tbf_cells(&builder->plan);
-	builder->sums.beside = 0;
-	return take_over(builder, &items);
-}
-
-sb_status streambloom::outgrow(sb_tbf_builder *builder)
-{
-	sb_tbf sized = largest_filter();
-	if (builder->filters != nullptr)
-		sized = sized_by_both(&builder->filters->plan, &sized);
-	return items_to_cells(builder, &sized);
-}
-
-sb_status streambloom::own_items(sb_tbf_builder *builder)
-{
-	if (builder->form != sums_form::runs)
-		return SB_OK;
-	if (sb_status status = count_different_items(builder); status != SB_OK)
-		return status;
-	sb_tbf_builder items = *builder;
-	uint32_t beside = 0;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		beside += has_plane(&items, i);
-	forget_sums(builder);
-	builder->form = sums_form::items;
-
-	/* The set has room for all items before the first is inserted; make_room_for() says why. */
-	const uint64_t capacity = hash_set_capacity_for(items.runs.different + 1);
-	const sb_status status = hash_set_make(&builder->set, &builder->memory, capacity, std::max(beside, 1u));
-	if (status != SB_OK)
-	{
-		*builder = items;
-		return status;
-	}
-	builder->sums.width = capacity + 1;
-	builder->sums.beside = builder->set.beside;
-	return take_over(builder, &items);
-}
-
-/* ------------------------------------------------------------------ uniting */
 
 /*
  * Makes room in the builder's set for the items of `other`, before any of them is inserted. The items mostly come in
  * the order of their hashes. If the set grew while they are inserted, they would fill its beginning first, and searches
- * there would take long. Items that the set already has are not counted, so that the form of the builder depends only
- * on the number of distinct items.
+ * there would take long. Items that the set already has are not counted, so that it depends only on the number of
+ * distinct items whether they become cells.
  */
-static sb_status make_room_for(sb_tbf_builder *builder, const sb_tbf_builder *other)
+static sb_status make_room_for(sb_tbf_builder *builder, const tbf_sums *other)
 {
-	item_reader reader(other);
-	uint64_t missing;
-	const sb_status status = count_missing(&builder->set, &reader, &missing);
-	return status == SB_OK ? grow_to(builder, builder->set.count + missing + 1) : status;
+	const sb_hash_set *set = &builder->sums.set;
+	uint64_t wanted = set->count + 1;
+	if (!has_items(&builder->sums))
+		return SB_OK;
+	const sb_status status = for_items(other, [&](const uint64_t *hashes, const uint64_t *, size_t count) {
+		wanted += hash_set_missing(set, hashes, count);
+		return SB_OK;
+	});
+	return status == SB_OK ? grow_to(builder, wanted) : status;
 }
 
-/* Adds some items of `other` to the planes that match. */
-static sb_status unite_some(sb_tbf_builder *builder, const sb_tbf_builder *other, item_reader *reader, size_t count)
+sb_status streambloom::unite_items(sb_tbf_builder *builder, const tbf_sums *other)
 {
-	bool inserted = false;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		const int index = has_plane(other, i) ? sums_matching_plane(&builder->sums, &other->sums, i) : -1;
-		if (index < 0)
-			continue;
-		if (sb_status status = add_words(builder, index, reader->hashes(), reader->words(i), count); status != SB_OK)
-			return status;
-		inserted = true;
-	}
-
-	/* insert the items even if all their hits have fallen out: the filter's size depends on the number of items */
-	if (builder->form == sums_form::items && !inserted)
-		(void) hash_set_insert_many(&builder->set, reader->hashes(), count);
-	return grow_if_needed(builder);
-}
-
-sb_status streambloom::unite_items(sb_tbf_builder *builder, const sb_tbf_builder *other)
-{
-	item_reader reader(other);
-	sb_status status = builder->form == sums_form::items ? make_room_for(builder, other) : SB_OK;
+	const auto index_of = [=](int i) {
+		return other->planes[i].column != 0 ? sums_matching_plane(&builder->sums, other, i) : -1;
+	};
+	sb_status status = make_room_for(builder, other);
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-		if (has_plane(other, i))
-			status = make_plane(builder, sums_matching_plane(&builder->sums, &other->sums, i));
-	while (status == SB_OK)
+		status = make_plane(builder, index_of(i));
+	if (status == SB_OK)
+		status = for_items(other, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+			uint64_t words[tbf_batch];
+			return add_some(builder, hashes, count, SB_TBF_PLANES, index_of, [&](int i) {
+				read_words(other, i, slots, count, words);
+				return words;
+			});
+		});
+	return status == SB_OK ? grow_if_needed(builder) : status;
+}
+
+/* Does what make_room_for() does. Items are only looked for if the set would have to grow. */
+static sb_status make_room_for_exact(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells)
+{
+	const sb_hash_set *set = &builder->sums.set;
+	uint64_t wanted = set->count + filter->item_count + 1;
+	if (!has_items(&builder->sums))
+		return SB_OK;
+	if (set->count != 0 && hash_set_capacity_for(wanted) > set->capacity)
 	{
-		const size_t count = reader.next();
-		if (count == 0)
-			break;
-		status = stop_wanted() ? SB_INTERRUPTED : unite_some(builder, other, &reader, count);
+		exact_reader reader(filter, cells);
+		wanted = set->count + 1;
+		while (const size_t count = reader.next())
+		{
+			if (stop_wanted())
+				return SB_INTERRUPTED;
+			wanted += hash_set_missing(set, reader.hashes(), count);
+		}
+		if (reader.status() != SB_OK)
+			return reader.status();
 	}
+	return grow_to(builder, wanted);
+}
+
+sb_status streambloom::add_exact_filter(sb_tbf_builder *builder, const sb_tbf *filter, const void *cells,
+										const filter_weight *weight)
+{
+	sb_status status = weight->factor != 0 ? make_room_for_exact(builder, filter, cells) : SB_OK;
+	if (status != SB_OK)
+		return status;
+	int planes;
+	const bool any = builder->sums.any;
+	const int index = sums_turn_for_weighted(&builder->sums, filter, weight, &planes);
+	status = make_planes(builder, index, planes, any);
+	if (status != SB_OK)
+		return status;
+	weighted_items items(&builder->sums, index, filter, cells, weight);
+	size_t count = 1;
+	while (status == SB_OK && count != 0)
+	{
+		status = stop_wanted() ? SB_INTERRUPTED : items.next(&count);
+		if (status == SB_OK && count != 0)
+			status = add_some(
+				builder, items.hashes(), count, items.parts(), [&](int part) { return items.plane_of_part(part); },
+				[&](int part) { return items.words(part); });
+	}
+	items.note_losses();
 	return status;
 }

@@ -1,14 +1,9 @@
 /*
- * tbf_builder_store.cpp: makes a stored filter from a builder's sums. They are sums of cells, or of items: those of
- * items are in a set, or in runs, which have the items of one process each, sorted by hash. store_as_cells() makes a
- * stored filter with cells from an exact one, by way of a builder.
+ * tbf_builder_store.cpp: makes a stored filter from a builder's sums: exact, if they are of few items, else with cells.
  */
+#include "base/memory.hpp"
 #include "tbf/tbf_builder.hpp"
-#include "tbf/tbf_exact.hpp"
-#include "tbf/tbf_sums.hpp"
 #include "tbf/tbf_value.hpp"
-
-#include <algorithm>
 
 using namespace streambloom;
 
@@ -18,51 +13,55 @@ using namespace streambloom;
  */
 constexpr uint64_t room_of_merged = 4;
 
-/*
- * Sets *plan to the plan of the stored filter with cells. If the builder's plan has cells already, it stays as it is.
- * Otherwise the filter sizes itself and its sums are of items: it gets the size for its number of items, or for
- * room_of_merged times as many if filters were merged. If no filter is large enough for them, it has the largest
- * possible size.
- */
-static void plan_size(const sb_tbf_builder *builder, sb_tbf *plan)
+sb_tbf streambloom::sized_by_both(const sb_tbf *cells, const sb_tbf *for_items)
 {
-	*plan = builder->plan;
-	if (!is_exact(plan))
-		return;
-	const uint64_t items = std::max<uint64_t>(count_items(builder), 1) * (builder->sums.merged ? room_of_merged : 1);
+	sb_tbf sized = *cells;
+	sb_tbf united;
+	sb_difference difference;
+	if (cells->expected_items != 0)
+		return *cells;
+	plan_cells(&sized, for_items);
+	return sb_tbf_plan_merge(cells, &sized, &united, &difference) == SB_OK ? united : *cells;
+}
+
+/*
+ * Returns the plan of the stored filter with cells. If the builder's plan has cells already, it stays as it is.
+ * Otherwise the filter sizes itself and has items: it gets the size for their number, or for room_of_merged times as
+ * many if filters were merged. If no filter is large enough for them, it has the largest possible size. If filters with
+ * cells were added, sized_by_both() decides.
+ */
+static sb_tbf plan_size(const sb_tbf_builder *builder)
+{
+	sb_tbf plan = builder->plan;
+	const sb_tbf *cells = &builder->shape;
+	const uint64_t items = builder->sums.set.count;
+	if (!is_exact(&plan))
+		return plan;
 	sb_tbf sized;
-	if (sb_tbf_plan(items, plan->fpr, plan->half_life, plan->epoch, true, &sized) != SB_OK)
+	if (sb_tbf_plan(std::max<uint64_t>(items, 1) * (builder->sums.merged ? room_of_merged : 1), plan.fpr,
+					plan.half_life, plan.epoch, true, &sized) != SB_OK)
 		sized = largest_filter();
-	plan_cells(plan, &sized);
+	if (cells->block_count != 0)
+		sized = items == 0 ? *cells : sized_by_both(cells, &sized);
+	plan_cells(&plan, &sized);
+	plan.expected_items = sized.expected_items;
+	return plan;
 }
 
 /* ------------------------------------------------------- what follows the counters */
 
-/* Returns an upper bound of the bytes that follow the counters. */
-static size_t most_extra(const sb_tbf_builder *builder)
+/* Sets header->extra: the bytes of what follows the counters. */
+static void plan_extra(const sb_tbf_builder *builder, sb_tbf *header)
 {
-	if (counts_apart(builder))
-		return size_of_recurring(builder);
-	size_t bytes = 0;
-	if (builder->plan.top != 0)
-		bytes = top_section_size + size_t{top_entry_size} * builder->top.count + builder->top.bytes_used;
-	return bytes;
-}
-
-void streambloom::plan_extra(const sb_tbf_builder *builder, sb_tbf *header)
-{
-	if (counts_apart(builder))
-		header->extra = size_of_recurring(builder);
+	header->extra = size_of_recurring(builder);
 	if (builder->plan.top != 0 && (header->flags & SB_TBF_HAS_HITS) != 0)
 		header->extra = top_size(&builder->top, header->base);
 }
 
 static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header, unsigned char *out)
 {
-	if (counts_apart(builder))
+	if (builder->plan.top == 0 || header->extra == 0)
 		return write_recurring(builder, out);
-	if (header->extra == 0)
-		return SB_OK;
 	top_section section;
 	top_write(&builder->top, header->base, out);
 	/* A list that came from another process may have more hits than the total: top_open() checks that. */
@@ -74,202 +73,93 @@ static sb_status write_extra(const sb_tbf_builder *builder, const sb_tbf *header
 /* Returns a number of bytes that the counters usually do not exceed. */
 static uint64_t usual_bytes(const sb_tbf_builder *builder, const sb_tbf *plan)
 {
-	if (builder->form != sums_form::cells)
-		return count_items(builder) * plan->block_cells;
-	uint64_t bytes = 0;
-	for (const cell_plane *plane : builder->sums.cells)
-		bytes += plane != nullptr ? usual_bytes(plane) : 0;
+	uint64_t bytes = builder->sums.set.count * plan->block_cells;
+	for (const plane_sums &plane : builder->sums.planes)
+		bytes += plane.cells != nullptr ? usual_bytes(plane.cells) : 0;
 	return bytes;
 }
 
 /*
- * Writes the counters to a new block, which also has room for what follows the counters. Extensible counters are packed
- * in one pass into usual_room() bytes; memory that they do not need is never touched. If this room is too small, or
- * larger than a value may be, two passes are made instead: the first calculates how much room the counters need, and
- * the second writes them. Flat counters always take these two passes.
+ * Writes the counters to a new block, which also has room for what follows the counters. They are packed in one pass
+ * into usual_room() bytes; memory that they do not need is never touched.
+ *
+ * If the set uses the secret (sb_set_secret()), its slots are not in the order of hashes. Then a sorted array of the
+ * hashes is made, in whose order the items are read.
  */
-static sb_status store_counters(const sb_tbf_builder *builder, const items_of_sums &items, const sb_tbf *plan,
-								sb_tbf *header, value_block *value)
-{
-	const tbf_sums *sums = &builder->sums;
-	const size_t room = usual_room(plan, usual_bytes(builder, plan));
-	if (plan->layout == SB_TBF_EXTENSIBLE && room < SB_MAX_BYTES)
-	{
-		sb_status status = value->allocate(room + most_extra(builder));
-		if (status != SB_OK)
-			return status;
-		status = sums_store(sums, items, plan, header, value->cells(), room);
-		plan_extra(builder, header);
-		if (status == SB_OK && sb_tbf_size(header) > SB_MAX_BYTES)
-			return SB_TOO_LARGE;
-		if (status != SB_TOO_LARGE)
-			return status;
-		value->release();
-	}
-	sb_status status = sums_plan(sums, items, plan, header);
-	plan_extra(builder, header);
-	if (status == SB_OK && sb_tbf_size(header) > SB_MAX_BYTES)
-		status = SB_TOO_LARGE;
-	if (status == SB_OK)
-		status = value->allocate_zeros(sb_tbf_size(header) - SB_TBF_HEADER);
-	return status == SB_OK ? sums_write(sums, items, header, value->cells()) : status;
-}
-
-/*
- * Copies builder->set to *set, to be read in the order of hashes. If the set uses the secret (sb_set_secret()), its
- * slots are not in that order. Then *sorted is a new array with the sorted hashes, to which set->sorted points; the
- * caller releases it. Otherwise *sorted is NULL.
- */
-static sb_status sort_items(const sb_tbf_builder *builder, sb_hash_set *set, uint64_t **sorted)
-{
-	*set = builder->set;
-	*sorted = nullptr;
-	if (builder->form != sums_form::items || set->secret[0] == 0)
-		return SB_OK;
-	sb_status status = allocate_words(builder, std::max<uint64_t>(set->count, 1), sorted);
-	if (status == SB_OK)
-		status = hash_set_sort(&builder->set, *sorted);
-	set->sorted = *sorted;
-	return status;
-}
-
-static sb_status store_runs(const sb_tbf_builder *builder, const sb_tbf *plan, value_block *value, sb_tbf *stored)
-{
-	runs_by_range runs;
-	sb_status status = runs.begin(&builder->memory, builder->runs.first, builder->sums.newest_plane);
-	if (status == SB_OK)
-		status = store_counters(builder, &runs, plan, stored, value);
-	runs.end();
-	return status;
-}
-
 static sb_status store_cells(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored)
 {
-	sb_tbf plan;
-	sb_hash_set set;
-	uint64_t *sorted;
-	plan_size(builder, &plan);
+	const sb_tbf plan = plan_size(builder);
+	const sb_memory &memory = builder->memory;
+	sb_hash_set set = builder->sums.set;
+	void *sorted = nullptr;
+	sb_status status = SB_OK;
 	*stored = plan;
-	if (builder->form == sums_form::runs)
-		return store_runs(builder, &plan, value, stored);
-	sb_status status = sort_items(builder, &set, &sorted);
+	if (set.slots != nullptr && set.secret[0] != 0)
+	{
+		status = allocate_zeroed(&memory, std::max<uint64_t>(set.count, 1) * sizeof *set.slots, &sorted);
+		if (status == SB_OK)
+			status = hash_set_sort(&builder->sums.set, static_cast<uint64_t *>(sorted));
+		set.sorted = static_cast<uint64_t *>(sorted);
+	}
+	const size_t most_extra = size_of_recurring(builder) + (builder->plan.top != 0 ? top_most_size(&builder->top) : 0);
 	if (status == SB_OK)
-		status = store_counters(builder, builder->form == sums_form::cells ? nullptr : &set, &plan, stored, value);
-	release_words(builder, sorted);
+		status = pack_to_fit(value, stored, usual_room(&plan, usual_bytes(builder, &plan)), most_extra,
+							 [&](unsigned char *cells, size_t room) {
+								 const sb_status packed = sums_store(
+									 &builder->sums, set.slots != nullptr ? &set : nullptr, &plan, stored, cells, room);
+								 plan_extra(builder, stored);
+								 return packed == SB_OK && sb_tbf_size(stored) > SB_MAX_BYTES ? SB_TOO_LARGE : packed;
+							 });
+	if (sorted != nullptr)
+		memory.release(memory.context, sorted);
 	return status;
 }
 
-/* ---------------------------------------------------------- filters with cells, and items */
-
-sb_tbf streambloom::sized_by_both(const sb_tbf *filters, const sb_tbf *for_items)
+static sb_status store_exact(const sb_tbf_builder *builder, value_block *value, sb_tbf *stored)
 {
-	sb_tbf sized = *filters;
-	sb_tbf united;
-	sb_difference difference;
-	if (filters->expected_items != 0)
-		return *filters;
-	plan_cells(&sized, for_items);
-	return sb_tbf_plan_merge(filters, &sized, &united, &difference) == SB_OK ? united : *filters;
-}
-
-/* Begins a builder whose sums are of cells, for the items and for builder->filters. */
-static sb_status begin_for_both(const sb_tbf_builder *builder, sb_tbf_builder **out)
-{
-	sb_tbf for_items;
-	plan_size(builder, &for_items);
-	const sb_tbf plan = sized_by_both(&builder->filters->plan, &for_items);
-	return sb_tbf_builder_begin(&builder->memory, &plan, SB_TBF_SUMS_OF_CELLS, false, out);
-}
-
-/*
- * Adds the items and builder->filters to a new builder, *both. The caller releases *both unless it is NULL, even after
- * an error.
- */
-static sb_status add_up_both(sb_tbf_builder *builder, sb_tbf_builder **both)
-{
-	sb_difference difference;
-	sb_status status = begin_for_both(builder, both);
+	const sb_memory &memory = builder->memory;
+	const size_t room = std::max<uint64_t>(builder->sums.set.count, 1) * sizeof(exact_item);
+	auto *items = static_cast<exact_item *>(memory.allocate(memory.context, room));
+	if (items == nullptr)
+		return SB_NO_MEMORY;
+	uint32_t count = 0;
+	sb_status status = sums_list_items(&builder->sums, &builder->plan, stored, items, &count);
+	plan_extra(builder, stored);
 	if (status == SB_OK)
-		status = sb_tbf_builder_unite(*both, builder->filters, &difference);
+		status = fill_exact_value(value, stored, items, count);
+	memory.release(memory.context, items);
+	return status;
+}
+
+static sb_status store(sb_tbf_builder *builder, bool exact, const sb_memory *to, size_t in_front, sb_tbf *stored,
+					   void **value)
+{
+	value_block block(to, in_front);
+	sb_status status = exact ? store_exact(builder, &block, stored) : store_cells(builder, &block, stored);
+	if (status == SB_OK)
+		status = write_extra(builder, stored, block.cells() + counters_size(stored));
 	if (status != SB_OK)
 		return status;
-
-	/*
-	 * The items are added without minimum increase: with it, the cells would depend on the order of the items in the
-	 * set.
-	 */
-	const uint16_t flags = (*both)->plan.flags;
-	(*both)->plan.flags &= static_cast<uint16_t>(~SB_TBF_MINIMUM_INCREASE);
-	sums_combine_notes(&(*both)->sums, &builder->sums);
-	status = unite_items(*both, builder);
-	(*both)->plan.flags = flags;
-	return status;
-}
-
-/* Stores `cells`, the sums of cells, with the list of hot items and all parameters of `builder` but the size. */
-static sb_status store_filters(const sb_tbf_builder *builder, const sb_tbf_builder *cells, value_block *value,
-							   sb_tbf *stored)
-{
-	sb_tbf_builder whole = *cells;
-	whole.top = builder->top;
-	whole.plan.top = builder->plan.top;
-	whole.plan.kind = builder->plan.kind;
-	whole.plan.layout = builder->plan.layout;
-	whole.plan.fpr = builder->plan.fpr;
-	whole.plan.flags |= builder->plan.flags & SB_TBF_MINIMUM_INCREASE;
-	return store_cells(&whole, value, stored);
-}
-
-static sb_status store_both(sb_tbf_builder *builder, value_block *value, sb_tbf *stored)
-{
-	if (builder->set.count == 0 && !builder->sums.any)
-		return store_filters(builder, builder->filters, value, stored);
-	sb_tbf_builder *both;
-	sb_status status = add_up_both(builder, &both);
-	if (status == SB_OK)
-		status = store_filters(builder, both, value, stored);
-	if (both != nullptr)
-		sb_tbf_builder_release(both);
-	return status;
-}
-
-/*
- * Moves items from runs to a set if a set is needed. An exact filter and minimum increase need each item once. If there
- * are builder->filters, add_up_both() reads the items from a set. Otherwise the counters are added up from the runs.
- */
-static sb_status own_items_to_store(sb_tbf_builder *builder)
-{
-	if (builder->form != sums_form::runs)
-		return SB_OK;
-	if (sb_status status = count_different_items(builder); status != SB_OK)
-		return status;
-	const bool exact = is_exact(&builder->plan) && builder->runs.different <= SB_TBF_EXACT_ITEMS;
-	return exact || raises(builder) || builder->filters != nullptr ? own_items(builder) : SB_OK;
+	if (!exact && builder->plan.layout == SB_TBF_FLAT)
+	{
+		const sb_tbf packed = *stored;
+		return sb_tbf_set_layout(&packed, block.cells(), SB_TBF_FLAT, to, in_front, stored, value);
+	}
+	block.hand_over(stored, value);
+	return SB_OK;
 }
 
 sb_status sb_tbf_builder_store(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, sb_tbf *stored,
 							   void **value) noexcept
 {
-	value_block block(to, in_front);
 	*value = nullptr;
-	sb_status status = sb_tbf_builder_settle(builder);
-	if (status == SB_OK)
-		status = own_items_to_store(builder);
-	if (status != SB_OK)
+	if (sb_status status = sb_tbf_builder_settle(builder); status != SB_OK)
 		return status;
 	if (builder->plan.top != 0)
 		top_purge(&builder->top); /* at most `limit` entries are stored; items can still be added afterwards */
-	if (builder->filters != nullptr)
-		status = store_both(builder, &block, stored);
-	else if (is_exact(&builder->plan) && count_items(builder) <= SB_TBF_EXACT_ITEMS)
-		status = store_exact(builder, &block, stored);
-	else
-		status = store_cells(builder, &block, stored);
-	if (status == SB_OK)
-		status = write_extra(builder, stored, block.cells() + counters_size(stored));
-	if (status == SB_OK)
-		block.hand_over(stored, value);
-	return status;
+	const bool exact = is_exact(&builder->plan) && builder->shape.block_count == 0 &&
+					   builder->sums.set.count <= SB_TBF_EXACT_ITEMS;
+	return store(builder, exact, to, in_front, stored, value);
 }
 
 sb_status streambloom::store_as_cells(const sb_tbf *filter, const void *cells, uint8_t layout, const sb_memory *to,
@@ -279,13 +169,8 @@ sb_status streambloom::store_as_cells(const sb_tbf *filter, const void *cells, u
 	sb_status status = sb_tbf_builder_of(to, filter, cells, &builder);
 	if (status != SB_OK)
 		return status;
-	value_block block(to, in_front);
 	builder->plan.layout = layout;
-	status = store_cells(builder, &block, out);
-	if (status == SB_OK)
-		status = write_extra(builder, out, block.cells() + counters_size(out));
-	if (status == SB_OK)
-		block.hand_over(out, value);
+	status = store(builder, false, to, in_front, out, value);
 	sb_tbf_builder_release(builder);
 	return status;
 }

@@ -3,128 +3,48 @@
  * sent from a parallel worker to the leader. All numbers are little-endian.
  *
  *     plan (a tbf header, 128 bytes)
- *     does the filter size itself? are filters sent? are the sums of cells? (a byte each)
+ *     does the filter size itself? are there sums of items? and of cells? (a byte each)
  *     of tbf_sums: any, merged, fractions (a byte each); newest_plane, newest_half_life, oldest_base, newest (8 each);
  *     dropped_total, dropped_loss (16 each)
- *     for each plane (the sums of 16 half-lives) its total, slack and loss (16 each), and whether it is there (a byte)
+ *     for each plane (the sums of 16 half-lives) its total, slack and loss (16 each), and whether it is there for items and for cells (a byte each)
  *     the list of hot items, if the plan has one: base (8), the bytes of its section (4), the section as it is stored
- *     sums of items: their number (8), the width of the differences between hashes (1), for each plane that is there
- *     shift and width of its words (1 each), then these columns (hash_run.hpp): the items are in ascending order
- *     sums of cells: for each plane that is there its number of bytes (8), and its words as extensible counters
- *     if filters are sent: all of this once more, for builder->filters
+ *     sums of items: their number (8), their hashes (8 each) in ascending order, for each plane that is there their
+ *     words (8 each)
+ *     sums of cells: if the plan has none, their shape (a header); for each plane that is there its number of bytes (8),
+ *     and its words as extensible counters
  *
- * Items are copied once when they are sent, mostly in 6 to 10 bytes; in a set they take 26 or more. They are not
- * copied when they arrive. sb_tbf_builder_unite() reads them in the bytes received, or copies these bytes as they are.
+ * An item is 16 bytes or more, a cell mostly one. PostgreSQL copies the bytes when it sends them.
  */
 #include "base/memory.hpp"
-#include "base/stop.hpp"
+#include "base/travel.hpp"
 #include "tbf/tbf_builder.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
-#include "tbf/tbf_sums.hpp"
-
-#include <algorithm>
-#include <functional>
-#include <numeric>
 
 using namespace streambloom;
 
 /* ------------------------------------------------------------------- sending */
 
-namespace {
-
-/* The bytes to be sent: a block that grows. */
-class outgoing
-{
-public:
-	outgoing(const sb_memory *memory, size_t in_front, size_t most) : memory_(memory), most_(most), used_(in_front) {}
-
-	/*
-	 * Makes room for `bytes` more. SB_TOO_LARGE: there would be more than `most`; used() counts these bytes as well.
-	 */
-	sb_status reserve(uint64_t bytes)
-	{
-		if (bytes > most_ || used_ > most_ - bytes)
-		{
-			used_ += bytes;
-			return SB_TOO_LARGE;
-		}
-		return used_ + bytes > room_ ? enlarge(used_ + static_cast<size_t>(bytes)) : SB_OK;
-	}
-
-	/* Appends a number. REQUIRES: the room is reserved. */
-	template <typename T>
-	void number(T value)
-	{
-		store_le(end(), value);
-		used_ += sizeof value;
-	}
-	void number(sb_u128 value)
-	{
-		number(static_cast<uint64_t>(value));
-		number(static_cast<uint64_t>(value >> 64));
-	}
-	void flag(bool value) { number(static_cast<uint8_t>(value)); }
-
-	/* Where the next byte goes; took() says how many bytes were written there. */
-	unsigned char *end() { return block_ + used_; }
-	void took(size_t bytes) { used_ += bytes; }
-
-	size_t used() const { return used_; }
-	unsigned char *block() { return block_; }
-	void release()
-	{
-		if (block_ != nullptr)
-			memory_->release(memory_->context, block_);
-		block_ = nullptr;
-	}
-
-private:
-	const sb_memory *memory_;
-	size_t most_;
-	size_t used_;
-	size_t room_ = 0;
-	unsigned char *block_ = nullptr;
-
-	sb_status enlarge(size_t room)
-	{
-		auto *larger = static_cast<unsigned char *>(memory_->allocate(memory_->context, room));
-		if (larger == nullptr)
-			return SB_NO_MEMORY;
-		const unsigned char *from = block_;
-		sb_status status = SB_OK;
-		if (from != nullptr)
-			status = in_pieces(used_, bytes_at_once,
-							   [=](size_t first, size_t count) { std::memcpy(larger + first, from + first, count); });
-		release();
-		block_ = larger;
-		room_ = room;
-		return status;
-	}
-};
-
-} // namespace
-
-constexpr size_t bytes_of_notes = SB_TBF_HEADER + 6 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 1);
+constexpr size_t bytes_of_notes = SB_TBF_HEADER + 6 + 4 * 8 + 2 * 16 + SB_TBF_PLANES * (3 * 16 + 2);
 
 static void send_notes(outgoing *out, const sb_tbf_builder *builder)
 {
 	const tbf_sums &sums = builder->sums;
 	sb_tbf_encode_header(&builder->plan, out->end());
 	out->took(SB_TBF_HEADER);
-	for (bool flag : {builder->self_sized, builder->filters != nullptr, builder->form == sums_form::cells, sums.any,
-					  sums.merged, sums.fractions})
+	for (bool flag : {builder->self_sized, has_items(&sums), builder->shape.block_count != 0, sums.any, sums.merged,
+					  sums.fractions})
 		out->flag(flag);
 	for (int64_t number : {sums.newest_plane, sums.newest_half_life, sums.oldest_base, sums.newest})
 		out->number(static_cast<uint64_t>(number));
 	out->number(sums.dropped_total);
 	out->number(sums.dropped_loss);
-	for (int i = 0; i < SB_TBF_PLANES; i++)
+	for (const plane_sums &plane : sums.planes)
 	{
-		out->number(sums.total[i]);
-		out->number(sums.slack[i]);
-		out->number(sums.loss[i]);
-		out->flag(has_plane(builder, i));
+		out->number(plane.total);
+		out->number(plane.slack);
+		out->number(plane.loss);
+		out->flag(plane.column != 0);
+		out->flag(plane.cells != nullptr);
 	}
 }
 
@@ -144,30 +64,43 @@ static sb_status send_list(outgoing *out, top_list *list)
 	return SB_OK;
 }
 
-/* The most bytes before the columns: the number of items, the width of the differences, shift and width of planes. */
-constexpr size_t most_before_columns = sizeof(uint64_t) + 1 + 2 * SB_TBF_PLANES;
-
 static sb_status send_items(outgoing *out, const sb_tbf_builder *builder)
 {
-	run_of_items run;
-	sb_status status = run.begin(builder);
-	const item_run &layout = run.layout();
+	const tbf_sums *sums = &builder->sums;
+	const uint64_t items = sums->set.count;
+	const auto column = static_cast<size_t>(items) * sizeof(uint64_t);
+	size_t columns = 1;
+	for (const plane_sums &plane : sums->planes)
+		columns += plane.column != 0;
+	void *sorted;
+	sb_status status = allocate_zeroed(&builder->memory, std::max<size_t>(column, 1), &sorted);
+	if (status != SB_OK)
+		return status;
+	const auto *hashes = static_cast<uint64_t *>(sorted);
+	status = hash_set_sort(&sums->set, static_cast<uint64_t *>(sorted));
 	if (status == SB_OK)
-		status = out->reserve(most_before_columns + layout.bytes);
+		status = out->reserve(sizeof items + column * columns);
 	if (status == SB_OK)
+		out->number(items);
+	for (uint64_t first = 0; first < items && status == SB_OK; first += tbf_batch)
 	{
-		out->number(layout.hashes.count);
-		out->number(layout.hashes.differences.width);
+		const auto count = static_cast<size_t>(std::min<uint64_t>(items - first, tbf_batch));
+		unsigned char *to = out->end() + first * sizeof(uint64_t);
+		uint64_t slots[tbf_batch];
+		uint64_t words[tbf_batch];
+		status = stop_wanted() ? SB_INTERRUPTED : SB_OK;
+		hash_set_write_words(hashes + first, count, to);
+		hash_set_find_many(&sums->set, hashes + first, count, slots);
 		for (int i = 0; i < SB_TBF_PLANES; i++)
-			if (has_plane(builder, i))
+			if (sums->planes[i].column != 0)
 			{
-				out->number(layout.words[i].shift);
-				out->number(layout.words[i].width);
+				read_words(sums, i, slots, count, words);
+				hash_set_write_words(words, count, to += column);
 			}
-		status = run.write(out->end());
-		out->took(layout.bytes);
 	}
-	run.end();
+	if (status == SB_OK)
+		out->took(column * columns);
+	builder->memory.release(builder->memory.context, sorted);
 	return status;
 }
 
@@ -176,13 +109,13 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 {
 	constexpr size_t before = sizeof(uint64_t);
 	sb_tbf packed;
-	size_t room = usual_room(&builder->plan, usual_bytes(plane));
+	size_t room = usual_room(&builder->shape, usual_bytes(plane));
 	for (;;)
 	{
 		sb_status status = out->reserve(before + room);
 		if (status != SB_OK)
 			return status;
-		status = sums_pack_plane(plane, &builder->plan, &packed, out->end() + before, room);
+		status = sums_pack_plane(plane, &builder->shape, &packed, out->end() + before, room);
 		if (status == SB_TOO_LARGE && packed.payload > room)
 		{
 			room = packed.payload;
@@ -199,28 +132,20 @@ static sb_status send_plane(outgoing *out, const sb_tbf_builder *builder, const 
 static sb_status send_planes(outgoing *out, const sb_tbf_builder *builder)
 {
 	/* reserve room for all planes at once: growing plane by plane would copy megabytes again and again */
-	uint64_t room = 0;
-	for (const cell_plane *plane : builder->sums.cells)
-		if (plane != nullptr)
-			room += sizeof(uint64_t) + usual_room(&builder->plan, usual_bytes(plane));
+	uint64_t room = SB_TBF_HEADER;
+	for (const plane_sums &plane : builder->sums.planes)
+		if (plane.cells != nullptr)
+			room += sizeof(uint64_t) + usual_room(&builder->shape, usual_bytes(plane.cells));
 	sb_status status = out->reserve(room);
-	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-		if (has_plane(builder, i))
-			status = send_plane(out, builder, builder->sums.cells[i]);
+	if (status == SB_OK && is_exact(&builder->plan))
+	{
+		sb_tbf_encode_header(&builder->shape, out->end());
+		out->took(SB_TBF_HEADER);
+	}
+	for (const plane_sums &plane : builder->sums.planes)
+		if (plane.cells != nullptr && status == SB_OK)
+			status = send_plane(out, builder, plane.cells);
 	return status;
-}
-
-/* REQUIRES: nothing is pending. */
-static sb_status send_builder(outgoing *out, sb_tbf_builder *builder)
-{
-	sb_status status = out->reserve(bytes_of_notes);
-	if (status == SB_OK)
-		send_notes(out, builder);
-	if (status == SB_OK && builder->plan.top != 0)
-		status = send_list(out, &builder->top);
-	if (status == SB_OK)
-		status = builder->form == sums_form::cells ? send_planes(out, builder) : send_items(out, builder);
-	return status == SB_OK && builder->filters != nullptr ? send_builder(out, builder->filters) : status;
 }
 
 sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to, size_t in_front, size_t most,
@@ -229,13 +154,19 @@ sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to,
 	outgoing out(to, in_front, most);
 	*bytes = nullptr;
 	*size = 0;
-	if (counts_apart(builder))
+	if ((builder->plan.flags & SB_TBF_RECURRING_MINIMUM) != 0)
 		return SB_DIFFERENT;
 	sb_status status = sb_tbf_builder_settle(builder);
-	if (status == SB_OK && builder->runs.number > 1)
-		status = own_items(builder);
 	if (status == SB_OK)
-		status = send_builder(&out, builder);
+		status = out.reserve(bytes_of_notes);
+	if (status == SB_OK)
+		send_notes(&out, builder);
+	if (status == SB_OK && builder->plan.top != 0)
+		status = send_list(&out, &builder->top);
+	if (status == SB_OK && has_items(&builder->sums))
+		status = send_items(&out, builder);
+	if (status == SB_OK && builder->shape.block_count != 0)
+		status = send_planes(&out, builder);
 	if (status == SB_OK || status == SB_TOO_LARGE)
 		*size = out.used() - in_front;
 	if (status == SB_OK)
@@ -246,62 +177,6 @@ sb_status sb_tbf_builder_serialize(sb_tbf_builder *builder, const sb_memory *to,
 }
 
 /* ----------------------------------------------------------------- receiving */
-
-namespace {
-
-/* The bytes received. If they end too early, number() returns 0, bytes() nullptr, and status() is SB_TRUNCATED. */
-class incoming
-{
-public:
-	incoming(const unsigned char *data, size_t size) : at_(data), left_(size) {}
-
-	const unsigned char *bytes(uint64_t count)
-	{
-		const unsigned char *found = at_;
-		if (count > left_)
-		{
-			truncated_ = true;
-			return nullptr;
-		}
-		at_ += count;
-		left_ -= static_cast<size_t>(count);
-		return found;
-	}
-	template <typename T>
-	T number()
-	{
-		const unsigned char *found = bytes(sizeof(T));
-		return found != nullptr ? load_le<T>(found) : T{0};
-	}
-	int64_t integer() { return static_cast<int64_t>(number<uint64_t>()); }
-	sb_u128 wide_number()
-	{
-		const auto low = number<uint64_t>();
-		return static_cast<sb_u128>(number<uint64_t>()) << 64 | low;
-	}
-	bool flag()
-	{
-		const auto byte = number<uint8_t>();
-		wrong_flag_ |= byte > 1;
-		return byte != 0;
-	}
-
-	size_t left() const { return left_; }
-	sb_status status() const
-	{
-		if (truncated_)
-			return SB_TRUNCATED;
-		return wrong_flag_ ? SB_BAD_HEADER : SB_OK;
-	}
-
-private:
-	const unsigned char *at_;
-	size_t left_;
-	bool truncated_ = false;
-	bool wrong_flag_ = false;
-};
-
-} // namespace
 
 constexpr int64_t furthest = INT64_C(1) << 61;
 
@@ -324,17 +199,28 @@ static sb_status receive_plan(incoming *in, sb_tbf *plan)
 	return status;
 }
 
-/*
- * Reads and checks the flags, times and totals that follow the plan. plane[i] becomes true if the sums of plane i
- * follow later; *filters becomes true if builder->filters follows.
- */
-static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plane, bool *filters)
+namespace {
+
+/* Which sums follow. */
+struct parts_to_come
+{
+	bool items;
+	bool cells;
+	bool plane_of_items[SB_TBF_PLANES];
+	bool plane_of_cells[SB_TBF_PLANES];
+};
+
+} // namespace
+
+/* Reads and checks the flags, times and totals that follow the plan. */
+static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, parts_to_come *parts)
 {
 	tbf_sums *sums = &builder->sums;
-	bool any_plane = false;
+	bool any_of_items = false;
+	bool any_of_cells = false;
 	builder->self_sized = in->flag();
-	*filters = in->flag();
-	builder->form = in->flag() ? sums_form::cells : sums_form::runs;
+	parts->items = in->flag();
+	parts->cells = in->flag();
 	sums->any = in->flag();
 	sums->merged = in->flag();
 	sums->fractions = in->flag();
@@ -346,11 +232,12 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 	sums->dropped_loss = in->wide_number();
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
-		sums->total[i] = in->wide_number();
-		sums->slack[i] = in->wide_number();
-		sums->loss[i] = in->wide_number();
-		plane[i] = in->flag();
-		any_plane |= plane[i];
+		plane_sums *plane = &sums->planes[i];
+		plane->total = in->wide_number();
+		plane->slack = in->wide_number();
+		plane->loss = in->wide_number();
+		any_of_items |= parts->plane_of_items[i] = in->flag();
+		any_of_cells |= parts->plane_of_cells[i] = in->flag();
 	}
 	if (sb_status status = in->status(); status != SB_OK)
 		return status;
@@ -358,11 +245,12 @@ static sb_status receive_notes(incoming *in, sb_tbf_builder *builder, bool *plan
 		sums->newest_plane < -furthest / SB_TBF_PLANE || sums->newest_plane > furthest / SB_TBF_PLANE)
 		return SB_BAD_HEADER;
 	const int64_t in_plane = sums->newest_half_life - sums->newest_plane * SB_TBF_PLANE;
-	const bool of_items = builder->form == sums_form::runs;
-	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && of_items :
-														  !builder->self_sized || !of_items;
+	/* only a filter that sizes itself and has not outgrown its set has items beside cells */
+	const bool size_could_be = is_exact(&builder->plan) ? builder->self_sized && parts->items :
+														  parts->items != parts->cells &&
+															  !(builder->self_sized && parts->items);
 	const bool could_be = in_plane >= -SB_TBF_PLANE && in_plane < SB_TBF_PLANE && size_could_be &&
-						  (sums->any || !any_plane);
+						  any_of_items <= (sums->any && parts->items) && any_of_cells <= (sums->any && parts->cells);
 	return could_be ? SB_OK : SB_BAD_HEADER;
 }
 
@@ -393,13 +281,13 @@ static bool could_be_stored(const sb_tbf_builder *builder, int64_t base)
 static bool nothing_is_noted(const tbf_sums &sums)
 {
 	bool nothing = !sums.merged && !sums.fractions && sums.dropped_total == 0 && sums.dropped_loss == 0;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		nothing &= sums.total[i] == 0 && sums.slack[i] == 0 && sums.loss[i] == 0;
+	for (const plane_sums &plane : sums.planes)
+		nothing &= plane.total == 0 && plane.slack == 0 && plane.loss == 0;
 	return nothing;
 }
 
 /* Checks that times and totals give valid filters when they are stored, even after they are united with others. */
-static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
+static sb_status check_notes(const sb_tbf_builder *builder, const parts_to_come &parts)
 {
 	const tbf_sums &sums = builder->sums;
 	const int64_t half_life = builder->plan.half_life;
@@ -409,9 +297,11 @@ static sb_status check_notes(const sb_tbf_builder *builder, const bool *plane)
 	{
 		/* without decay, everything lies in the planes from -2 to 1, and never falls out */
 		constexpr int last = SB_TBF_PLANES - 1;
-		bool may_fall_out = sums.newest_plane == 0 && (sums.total[last] != 0 || sums.loss[last] != 0 || plane[last]);
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			may_fall_out |= sums.slack[i] != 0;
+		bool may_fall_out = sums.newest_plane == 0 &&
+							(sums.planes[last].total != 0 || sums.planes[last].loss != 0 || parts.plane_of_items[last] ||
+							 parts.plane_of_cells[last]);
+		for (const plane_sums &plane : sums.planes)
+			may_fall_out |= plane.slack != 0;
 		if (may_fall_out || sums.dropped_loss != 0 || sums.dropped_total != 0 || sums.newest_plane < 0 ||
 			sums.newest_plane > 1 || sums.newest_half_life != 0)
 			return SB_BAD_HEADER;
@@ -442,82 +332,50 @@ static sb_status receive_list(incoming *in, sb_tbf_builder *builder)
 	return add_section(&builder->top, &builder->memory, section, base);
 }
 
-/* Checks that each word of a column is below SB_TBF_MAX_CELL. */
-static sb_status check_column(packed_column column, uint64_t count)
-{
-	constexpr int most_bits = std::bit_width(SB_TBF_MAX_CELL - 1);
-	const int shift = column.shift;
-	if (column.width > sizeof(uint64_t) || shift >= most_bits)
-		return SB_BAD_CELLS;
-	if (8 * column.width + shift <= most_bits)
-		return SB_OK;
-	uint64_t words[tbf_batch];
-	uint64_t any = 0;
-	column.shift = 0;
-	for (uint64_t done = 0; done < count; done += tbf_batch)
-	{
-		const auto now = static_cast<size_t>(std::min<uint64_t>(count - done, tbf_batch));
-		if (stop_wanted())
-			return SB_INTERRUPTED;
-		unpack_words(column, done, now, words);
-		any = std::accumulate(words, words + now, any, std::bit_or());
-	}
-	return static_cast<int>(std::bit_width(any)) + shift <= most_bits ? SB_OK : SB_BAD_CELLS;
-}
-
-/* Reads what stands before the columns. The columns get no bytes yet. */
-static sb_status receive_layout(incoming *in, const sb_tbf_builder *builder, const bool *plane, item_run *run)
-{
-	size_t width;
-	run->hashes.count = in->number<uint64_t>();
-	run->hashes.differences = {nullptr, in->number<uint8_t>(), 64 - SB_KEPT_HASH_BITS};
-	width = run->hashes.differences.width;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (plane[i])
-		{
-			run->words[i].shift = in->number<uint8_t>();
-			run->words[i].width = in->number<uint8_t>();
-			width += run->words[i].width;
-		}
-	if (in->status() != SB_OK)
-		return SB_TRUNCATED;
-	if (run->hashes.differences.width == 0 || run->hashes.count > in->left() / width)
-		return SB_BAD_LENGTH;
-	/* No builder has more items than a set may have. (Otherwise a made-up state could have one in each byte.) */
-	if (run->hashes.count > hash_set_capacity_for(1) &&
-		!may_have_capacity(builder, hash_set_capacity_for(run->hashes.count)))
-		return SB_BAD_LENGTH;
-	run->bytes = run->hashes.count * width;
-	return SB_OK;
-}
-
-/* Reads the items: one run. Its columns stay where they are. */
+/* Reads the items into a set, which has room for all of them before the first comes (tbf_builder_items.cpp says why). */
 static sb_status receive_items(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
-	void *zeroed;
-	if (sb_status status = allocate_zeroed(&builder->memory, sizeof(item_run), &zeroed); status != SB_OK)
-		return status;
-	auto *run = static_cast<item_run *>(zeroed);
-	run->newest_plane = builder->sums.newest_plane;
-	sb_status status = receive_layout(in, builder, plane, run);
-	if (status == SB_OK)
-	{
-		run->hashes.differences.bytes = in->bytes(run->hashes.count * run->hashes.differences.width);
-		status = check_run(run->hashes);
-	}
+	tbf_sums *sums = &builder->sums;
+	const auto items = in->number<uint64_t>();
+	const auto planes = static_cast<uint32_t>(std::count(plane, plane + SB_TBF_PLANES, true));
+	/* No builder has more items than a set may have. */
+	if (items > in->left() / (sizeof(uint64_t) * (1 + planes)) ||
+		!may_have_capacity(builder, hash_set_capacity_for(items + 1)))
+		return SB_BAD_LENGTH;
+	sb_status status = hash_set_make(&sums->set, &builder->memory, hash_set_capacity_for(items + 1),
+									 std::max(planes, 1u));
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (plane[i])
-		{
-			run->words[i].bytes = in->bytes(run->hashes.count * run->words[i].width);
-			status = check_column(run->words[i], run->hashes.count);
-		}
-	add_run(builder, run);
-	return status;
+			status = make_column(sums, &builder->memory, i);
+	const size_t column = static_cast<size_t>(items) * sizeof(uint64_t);
+	const unsigned char *bytes = in->bytes(column * (1 + planes));
+	uint64_t before = 0;
+	for (uint64_t first = 0; first < items && status == SB_OK; first += tbf_batch)
+	{
+		const auto count = static_cast<size_t>(std::min<uint64_t>(items - first, tbf_batch));
+		const unsigned char *from = bytes + first * sizeof(uint64_t);
+		uint64_t hashes[tbf_batch];
+		uint64_t words[tbf_batch];
+		hash_set_read_words(from, hashes, count);
+		for (size_t i = 0; i < count; before = hashes[i++])
+			if ((first + i != 0 && hashes[i] <= before) || (hashes[i] & ~SB_KEPT_HASH_MASK) != 0)
+				return SB_BAD_CELLS;
+		status = stop_wanted() ? SB_INTERRUPTED : grow_if_needed(builder);
+		if (status == SB_OK && planes == 0)
+			(void) hash_set_insert_many(&sums->set, hashes, count);
+		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
+			if (plane[i])
+			{
+				hash_set_read_words(from += column, words, count);
+				(void) sums_add_hits(sums, i, start_of_plane(sums, i), hashes, words, count, &status);
+			}
+	}
+	return status == SB_OVERFLOW ? SB_BAD_CELLS : status;
 }
 
 static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
 {
-	sb_tbf packed = builder->plan;
+	sb_tbf packed = builder->shape;
 	const auto payload = in->number<uint64_t>();
 	const unsigned char *cells = in->bytes(payload);
 	if (cells == nullptr || in->status() != SB_OK)
@@ -526,9 +384,9 @@ static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
 		return SB_BAD_LENGTH;
 	packed.layout = SB_TBF_EXTENSIBLE;
 	packed.payload = static_cast<uint32_t>(payload);
-	if (sb_status status = make_plane(builder, index); status != SB_OK)
+	if (sb_status status = make_cells(builder, index); status != SB_OK)
 		return status;
-	cell_plane *plane = builder->sums.cells[index];
+	cell_plane *plane = builder->sums.planes[index].cells;
 	block_counters words;
 	for (uint32_t block = 0; block < packed.block_count; block++)
 	{
@@ -547,68 +405,51 @@ static sb_status receive_plane(incoming *in, sb_tbf_builder *builder, int index)
 	return SB_OK;
 }
 
+/* Reads sums of cells. It must be possible to merge a filter of their shape with the builder's. */
 static sb_status receive_planes(incoming *in, sb_tbf_builder *builder, const bool *plane)
 {
+	sb_tbf united;
+	sb_difference difference;
 	sb_status status = SB_OK;
-	builder->sums.width = sb_tbf_cells(&builder->plan);
+	builder->shape = builder->plan;
+	if (is_exact(&builder->plan))
+		status = receive_plan(in, &builder->shape);
+	if (status == SB_OK && (is_exact(&builder->shape) ||
+							sb_tbf_plan_merge(&builder->plan, &builder->shape, &united, &difference) != SB_OK))
+		status = SB_BAD_HEADER;
+	clear_hits(&builder->shape);
 	for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
 		if (plane[i])
 			status = receive_plane(in, builder, i);
 	return status;
 }
 
-/* Reads everything that follows the plan, except builder->filters. *filters becomes true if that comes next. */
-static sb_status receive_sums(incoming *in, sb_tbf_builder *builder, bool *filters)
+/* Reads everything that follows the plan. */
+static sb_status receive_sums(incoming *in, sb_tbf_builder *builder)
 {
-	bool plane[SB_TBF_PLANES];
-	sb_status status = receive_notes(in, builder, plane, filters);
+	parts_to_come parts = {};
+	sb_status status = receive_notes(in, builder, &parts);
 	if (status == SB_OK)
-		status = check_notes(builder, plane);
+		status = check_notes(builder, parts);
 	if (status == SB_OK && builder->plan.top != 0)
 		status = receive_list(in, builder);
+	if (status == SB_OK && parts.items)
+		status = receive_items(in, builder, parts.plane_of_items);
+	if (status == SB_OK && parts.cells)
+		status = receive_planes(in, builder, parts.plane_of_cells);
 	if (status == SB_OK)
-		status = builder->form == sums_form::cells ? receive_planes(in, builder, plane) :
-													 receive_items(in, builder, plane);
-	return status;
-}
-
-static sb_status receive_builder(incoming *in, const sb_memory *memory, sb_tbf_builder **out, bool *filters)
-{
-	sb_tbf plan;
-	*out = nullptr;
-	sb_status status = receive_plan(in, &plan);
-	if (status == SB_OK)
-		status = make_builder(memory, &plan, false, out);
-	return status == SB_OK ? receive_sums(in, *out, filters) : status;
-}
-
-/* Reads builder->filters. It must be possible to merge its filter with the builder's. */
-static sb_status receive_filters(incoming *in, sb_tbf_builder *builder)
-{
-	bool more;
-	sb_tbf united;
-	sb_difference difference;
-	const sb_status status = receive_builder(in, &builder->memory, &builder->filters, &more);
-	if (status != SB_OK)
-		return status;
-	const sb_tbf_builder *filters = builder->filters;
-	const bool could_be = !more && builder->self_sized && is_exact(&builder->plan) &&
-						  filters->form == sums_form::cells && !filters->self_sized && filters->plan.top == 0;
-	return could_be && sb_tbf_plan_merge(&builder->plan, &filters->plan, &united, &difference) == SB_OK ? SB_OK :
-																										  SB_BAD_HEADER;
+		status = in->status();
+	return status == SB_OK && in->left() != 0 ? SB_BAD_LENGTH : status;
 }
 
 sb_status sb_tbf_builder_deserialize(const sb_memory *memory, const void *bytes, size_t size,
 									 sb_tbf_builder **out) noexcept
 {
 	incoming in(static_cast<const unsigned char *>(bytes), size);
-	bool filters = false;
-	sb_status status = receive_builder(&in, memory, out, &filters);
-	if (*out == nullptr)
-		return status;
-	if (status == SB_OK && filters)
-		status = receive_filters(&in, *out);
-	if (status == SB_OK && in.left() != 0)
-		status = SB_BAD_LENGTH;
-	return ended_if_failed(status, out);
+	sb_tbf plan;
+	*out = nullptr;
+	sb_status status = receive_plan(&in, &plan);
+	if (status == SB_OK)
+		status = make_builder(memory, &plan, false, out);
+	return *out == nullptr ? status : ended_if_failed(receive_sums(&in, *out), out);
 }

@@ -9,9 +9,8 @@
 #include "base/stop.hpp"
 #include "streambloom.h"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
-#include "tbf/tbf_packed.hpp"
 #include "tbf/tbf_place.hpp"
+#include "tbf/tbf_packed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -99,7 +98,7 @@ sb_status sb_tbf_estimate(const sb_tbf *tbf, const void *cells, uint64_t hash, i
 	if (is_exact(tbf))
 	{
 		/* nothing is subtracted: no other item's hits are in an exact count */
-		status = exact_count(tbf, cells, hash, &units);
+		status = find_in_list(list_of(tbf, cells), hash, &units);
 		*out = hits_at(tbf, static_cast<double>(units), at);
 		return status;
 	}
@@ -120,14 +119,11 @@ static sb_status measure_items(const sb_tbf *tbf, const void *cells, sb_tbf_stat
 	return items.status();
 }
 
-/*
- * Counts the widths of the counters of a packed block, in binary digits. Only the counters that are not 0 are unpacked.
- * All other counters are 0.
- */
-static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
+/* Counts the widths of the counters of a block, in binary digits. */
+static sb_status add_block_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
 {
 	gathered counters;
-	const sb_status status = gather_block(tbf, cells, block, &counters);
+	const sb_status status = gather_block(tbf, cells, block, &counters, nullptr);
 	if (status != SB_OK)
 		return status;
 	widths[0] += tbf->block_cells - counters.count;
@@ -135,26 +131,16 @@ static sb_status add_packed_widths(const sb_tbf *tbf, const void *cells, uint32_
 	return SB_OK;
 }
 
-static sb_status add_flat_widths(const sb_tbf *tbf, const void *cells, uint32_t block, uint64_t *widths)
-{
-	uint64_t counters[SB_TBF_BLOCK];
-	const sb_status status = unpack_block(tbf, cells, block, counters);
-	if (status == SB_OK)
-		add_widths(counters, tbf->block_cells, false, widths);
-	return status;
-}
-
 sb_status sb_tbf_measure(const sb_tbf *tbf, const void *cells, uint32_t most_blocks, sb_tbf_stats *out) noexcept
 {
 	*out = {};
 	if (is_exact(tbf))
 		return measure_items(tbf, cells, out);
-	const auto add = tbf->layout == SB_TBF_FLAT ? add_flat_widths : add_packed_widths;
 	const uint32_t blocks = std::min(tbf->block_count, most_blocks);
 	for (uint32_t i = 0; i < blocks; i++)
 	{
 		const auto block = static_cast<uint32_t>(uint64_t{i} * tbf->block_count / blocks);
-		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add(tbf, cells, block, out->widths);
+		if (const sb_status status = stop_wanted() ? SB_INTERRUPTED : add_block_widths(tbf, cells, block, out->widths);
 			status != SB_OK)
 			return status;
 	}
@@ -312,4 +298,23 @@ sb_status sb_tbf_inner_product(const sb_tbf *left, const void *left_cells, const
 	const sb_status status = product_of_units(left, left_cells, right, right_cells, out);
 	*out = *out * hits_at(left, 1, at) * hits_at(right, 1, at); /* 0 stays 0: the factors are finite */
 	return status;
+}
+
+sb_status sb_tbf_largest_count(const sb_tbf *exact, const void *cells, const uint64_t *except, size_t except_count,
+							   double *out) noexcept
+{
+	exact_reader reader(exact, cells);
+	const uint64_t *const end = except + except_count;
+	uint64_t largest = 0;
+	*out = 0;
+	while (const size_t count = reader.next())
+		for (size_t i = 0; i < count; i++)
+		{
+			while (except < end && (*except & SB_KEPT_HASH_MASK) < reader.hashes()[i])
+				except++;
+			if (except == end || (*except & SB_KEPT_HASH_MASK) != reader.hashes()[i])
+				largest = std::max(largest, reader.units()[i]);
+		}
+	*out = std::ldexp(static_cast<double>(largest), -exact->unit_bits);
+	return reader.status();
 }

@@ -274,22 +274,6 @@ levels levels_of(const gathered *block)
 	return levels_of_gathered(block);
 }
 
-/* Chooses the levels for the counters of a block that were not gathered. */
-template <sb_simd variant>
-SB_KERNEL levels levels_of_counters_kernel(const uint64_t *counters, uint32_t cells)
-{
-	uint32_t of_width[64];
-	count_widths(counters, cells, 1, of_width);
-	return choose_levels(of_width, cells - of_width[63]);
-}
-static levels levels_of_counters(const uint64_t *counters, uint32_t cells);
-SB_VARIANTS(levels, levels_of_counters, (const uint64_t *counters, uint32_t cells), (counters, cells))
-
-levels levels_of(const uint64_t *counters, uint32_t cells)
-{
-	return levels_of_counters(counters, cells);
-}
-
 /*
  * Writes the lowest `width` bits of each code. Four narrow codes are first joined into one number, and the writer is
  * called once for them. This saves time, because a call of the writer has to wait for the result of the call before it,

@@ -65,15 +65,6 @@ inline uint64_t head_size(uint32_t cells, int levels)
 uint64_t packed_size(uint32_t cells, const levels &l);
 
 /*
- * How many bytes larger a block can become by decay. The widths of its levels are those of the least cost in bits
- * (choose_levels()), and decay cannot raise this cost, since no code gets longer. But the size of a block differs from
- * its cost, because bit strings are filled up to whole bytes. The first level takes up to 7 bits more than its cost.
- * Each further level, with the go-on bits that lead to it, takes from 8 bits less to 6 bits more. In the worst case the
- * size is as far below the cost as possible before decay, and as far above it afterwards.
- */
-constexpr size_t decayed_excess = (7 + (6 + 8) * (most_levels - 1) + 7) / 8;
-
-/*
  * gather() collects the counters that are not zero in *out; scatter() does the opposite. gather() returns a number with
  * as many binary digits as the largest counter. If this number is SB_TBF_MAX_CELL or more, *out must not be used: all
  * other functions REQUIRE smaller counters.
@@ -89,7 +80,6 @@ void add_widths(const uint64_t *numbers, uint32_t count, bool codes, uint64_t *o
 
 /* Returns the levels with which the block is stored: those of the least cost (choose_levels()). */
 levels levels_of(const gathered *block);
-levels levels_of(const uint64_t *counters, uint32_t cells);
 
 /*
  * Packs a block; overwrites its codes. REQUIRES: l is levels_of(block); out has room for packed_size(cells, l) bytes.

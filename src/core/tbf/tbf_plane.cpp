@@ -1,5 +1,5 @@
 /*
- * tbf_plane.cpp: see tbf_plane.hpp.
+ * tbf_plane.cpp: a plane of sums of cells (tbf_sums.hpp).
  *
  * A block with many sums has a *word* for the sum of each cell, a block with few sums has a *list* of them. Memory is
  * allocated in pieces. Some pieces have the words of blocks. If n blocks have words already, a new piece has room for
@@ -8,10 +8,9 @@
  * new piece has a fourth of the memory of all earlier ones, but at least 4 kB and at most 1 MB. When a block gets a
  * larger list, or words instead of its list, the memory of the old list is kept for the next list of that size.
  */
-#include "tbf/tbf_plane.hpp"
+#include "tbf/tbf_sums.hpp"
 
 #include "base/memory.hpp"
-#include "tbf/tbf_place.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -194,8 +193,6 @@ sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count)
 			larger->promised = few->promised;
 			free_list(plane, few);
 		}
-		else
-			plane->lists++;
 		plane->few[block] = few = larger;
 	}
 	few->promised = static_cast<uint16_t>(few->promised + count);
@@ -241,7 +238,6 @@ sb_status give_words(cell_plane *plane, uint32_t block)
 	{
 		free_list(plane, few);
 		plane->few[block] = nullptr;
-		plane->lists--;
 	}
 	plane->block[block] = plane->next;
 	plane->next += plane->block_cells;
@@ -274,7 +270,6 @@ sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, 
 
 uint32_t count_words(const uint64_t *words, uint32_t count)
 {
-	using four_words = int64_t __attribute__((vector_size(32)));
 	four_words found = {};
 	for (uint32_t i = 0; i < count; i += 4)
 	{

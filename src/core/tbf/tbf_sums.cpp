@@ -11,18 +11,10 @@
  * newest (place_of() in tbf_sums_weighted.cpp). (If a hit is that old when it comes, its item is still inserted into
  * the set of items.) The sums are rounded only when the value is stored: once, and up.
  */
-#include "base/bits.hpp"
-#include "base/hash_set.hpp"
-#include "base/simd.hpp"
-#include "base/stop.hpp"
-#include "streambloom.h"
-#include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_place.hpp"
 #include "tbf/tbf_sums.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
+#include "base/stop.hpp"
+#include "tbf/tbf_cells.hpp"
 
 using namespace streambloom;
 
@@ -31,30 +23,38 @@ constexpr size_t words_at_once = bytes_at_once / sizeof(uint64_t);
 
 /* ------------------------------------------------------------------- filling */
 
-static sb_status clear(uint64_t *plane, uint64_t width, uint32_t beside)
+sb_status streambloom::make_column(tbf_sums *sums, const sb_memory *memory, int index)
 {
-	return in_pieces(width, words_at_once, [=](size_t first, size_t count) {
-		for (size_t word = first; word < first + count; word++)
-			plane[hash_set_place(word, beside)] = 0;
-	});
-}
-
-sb_status streambloom::sums_take_fallen(tbf_sums *sums, uint64_t **out)
-{
-	*out = nullptr;
-	for (uint64_t *&fallen : sums->fallen)
-		if (fallen != nullptr)
+	sb_hash_set *set = &sums->set;
+	uint32_t *column = &sums->planes[index].column;
+	if (*column != 0)
+		return SB_OK;
+	if (sums->fallen != 0)
+	{
+		const auto fallen = static_cast<uint32_t>(std::countr_zero(sums->fallen));
+		const sb_status status = in_pieces(set->capacity + 1, words_at_once, [=](size_t first, size_t count) {
+			for (size_t slot = first; slot < first + count; slot++)
+				set->slots[hash_set_place(slot, set->beside) + 4 * fallen] = 0;
+		});
+		if (status == SB_OK)
 		{
-			const sb_status status = clear(fallen, sums->width, sums->beside);
-			if (status == SB_OK)
-				*out = std::exchange(fallen, nullptr);
-			return status;
+			*column = fallen;
+			sums->fallen &= ~(1u << fallen);
 		}
+		return status;
+	}
+	uint32_t used = 0;
+	for (const plane_sums &plane : sums->planes)
+		used += plane.column != 0;
+	if (used == set->beside)
+		if (sb_status status = hash_set_remake(set, memory, set->capacity, used + 1); status != SB_OK)
+			return status;
+	*column = used + 1;
 	return SB_OK;
 }
 
 /*
- * If plane `wanted` is newer than the newest one, the oldest planes fall out for it. Planes of items that fall out are
+ * If plane `wanted` is newer than the newest one, the oldest planes fall out for it. Columns of items that fall out are
  * kept for later use. They are not cleared here: that takes long for a large set, and this function must not be
  * interrupted.
  */
@@ -64,22 +64,14 @@ void streambloom::sums_make_room(tbf_sums *sums, int64_t wanted)
 
 	for (int64_t turns = std::min<int64_t>(wanted - sums->newest_plane, SB_TBF_PLANES); turns > 0; turns--)
 	{
-		if (sums->plane[last] != nullptr)
-			*std::find(sums->fallen, sums->fallen + last, nullptr) = sums->plane[last];
-		release_cell_plane(sums->cells[last]);
-		accumulate(&sums->dropped_total, sums->total[last]);
-		accumulate(&sums->dropped_loss, sums->loss[last]);
-		accumulate(&sums->dropped_loss, sums->slack[last]);
-		std::memmove(sums->plane + 1, sums->plane, last * sizeof *sums->plane);
-		std::memmove(sums->cells + 1, sums->cells, last * sizeof *sums->cells);
-		std::memmove(sums->total + 1, sums->total, last * sizeof *sums->total);
-		std::memmove(sums->slack + 1, sums->slack, last * sizeof *sums->slack);
-		std::memmove(sums->loss + 1, sums->loss, last * sizeof *sums->loss);
-		sums->plane[0] = nullptr;
-		sums->cells[0] = nullptr;
-		sums->total[0] = 0;
-		sums->slack[0] = 0;
-		sums->loss[0] = 0;
+		const plane_sums &oldest = sums->planes[last];
+		sums->fallen |= (1u << oldest.column) & ~1u;
+		release_cell_plane(oldest.cells);
+		accumulate(&sums->dropped_total, oldest.total);
+		accumulate(&sums->dropped_loss, oldest.loss);
+		accumulate(&sums->dropped_loss, oldest.slack);
+		std::copy_backward(sums->planes, sums->planes + last, sums->planes + last + 1);
+		sums->planes[0] = {};
 	}
 	sums->newest_plane = std::max(sums->newest_plane, wanted);
 }
@@ -99,14 +91,6 @@ int streambloom::sums_turn(tbf_sums *sums, int64_t half_lives)
 	sums_make_room(sums, wanted);
 	int64_t behind = sums->newest_plane - wanted;
 	return behind < SB_TBF_PLANES ? static_cast<int>(behind) : -1;
-}
-
-sb_status streambloom::sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value)
-{
-	uint64_t amount;
-	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
-		return status;
-	return add_to_word(&sums->plane[index][hash_set_place(word, sums->beside)], amount);
 }
 
 /*
@@ -129,14 +113,15 @@ SB_KERNEL void prefetch_item(const slot_order &order, size_t plane, uint64_t has
 }
 
 template <sb_simd variant>
-SB_KERNEL size_t sums_add_hits_kernel(const tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives,
-									  const uint64_t *hashes, const uint64_t *values, size_t count, sb_status *status)
+SB_KERNEL size_t sums_add_hits_kernel(tbf_sums *sums, int index, int64_t half_lives, const uint64_t *hashes,
+									  const uint64_t *values, size_t count, sb_status *status)
 {
+	sb_hash_set *set = &sums->set;
 	const slot_order order(set);
 	const uint64_t room = largest_count(set->capacity) - set->count;
 	const size_t ask = set->capacity >= prefetch_from_slots ? ahead : count;
 	const int place = place_in_plane(half_lives);
-	const auto plane = static_cast<size_t>(sums->plane[index] - set->slots);
+	const size_t plane = size_t{4} * sums->planes[index].column;
 	uint64_t added = 0;
 	uint64_t farthest = 0;
 	size_t i = 0;
@@ -165,47 +150,30 @@ SB_KERNEL size_t sums_add_hits_kernel(const tbf_sums *sums, sb_hash_set *set, in
 namespace streambloom {
 
 SB_VARIANTS(size_t, sums_add_hits,
-			(const tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
-			 const uint64_t *values, size_t count, sb_status *status),
-			(sums, set, index, half_lives, hashes, values, count, status))
+			(tbf_sums * sums, int index, int64_t half_lives, const uint64_t *hashes, const uint64_t *values, size_t count,
+			 sb_status *status),
+			(sums, index, half_lives, hashes, values, count, status))
 
 } // namespace streambloom
 
 /* Adds `amount` to all cells of an item. REQUIRES: hold_cells() has made room for them. */
-static sb_status add_to_item(cell_plane *plane, const sb_tbf *tbf, uint32_t block, uint64_t hash, uint64_t amount)
+static sb_status add_to_item(cell_plane *plane, int hash_count, uint64_t hash, uint64_t amount)
 {
-	if (plane->block[block] != nullptr)
-		return add_to_cells(plane->block[block], tbf->block_cells, tbf->hash_count, hash, amount);
+	const uint32_t block = block_of(plane->block_count, hash);
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	positions_of(tbf->block_cells, tbf->hash_count, hash, positions);
-	for (int i = 0; i < tbf->hash_count; i++)
+	positions_of(plane->block_cells, hash_count, hash, positions);
+	for (int i = 0; i < hash_count; i++)
 		if (sb_status status = add_to_word(word_at(plane, block, positions[i]), amount); status != SB_OK)
 			return status;
 	return SB_OK;
 }
 
-sb_status streambloom::sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
-									 uint64_t value)
-{
-	if (index < 0)
-		return SB_OK;
-	uint64_t amount;
-	if (sb_status status = shifted(value, place_in_plane(half_lives), &amount); status != SB_OK)
-		return status;
-	cell_plane *plane = sums->cells[index];
-	const uint32_t block = block_of(tbf->block_count, hash);
-	if (sb_status status = hold_cells(plane, block, tbf->hash_count); status != SB_OK)
-		return status;
-	return add_to_item(plane, tbf, block, hash, amount);
-}
-
 template <sb_simd variant>
-SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes,
-									 const uint64_t *values, size_t count)
+SB_KERNEL sb_status add_items_kernel(cell_plane *plane, int k, int place, const uint64_t *hashes, const uint64_t *values,
+									 size_t count)
 {
 	uint64_t *cells[ahead][SB_TBF_MAX_HASHES];
 	uint16_t positions[SB_TBF_MAX_HASHES];
-	const int k = tbf->hash_count;
 	for (size_t i = 0; i < count + ahead; i++)
 	{
 		uint64_t **slot = cells[i % ahead];
@@ -220,8 +188,8 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, 
 		}
 		if (i < count)
 		{
-			uint64_t *block = words[block_of(tbf->block_count, hashes[i])];
-			positions_of(tbf->block_cells, k, hashes[i], positions);
+			uint64_t *block = plane->block[block_of(plane->block_count, hashes[i])];
+			positions_of(plane->block_cells, k, hashes[i], positions);
 			for (int j = 0; j < k; j++)
 			{
 				slot[j] = block + positions[j];
@@ -232,28 +200,25 @@ SB_KERNEL sb_status add_items_kernel(uint64_t *const *words, const sb_tbf *tbf, 
 	return SB_OK;
 }
 
-static sb_status add_items(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes,
-						   const uint64_t *values, size_t count);
+static sb_status add_items(cell_plane *plane, int k, int place, const uint64_t *hashes, const uint64_t *values,
+						   size_t count);
 SB_VARIANTS(sb_status, add_items,
-			(uint64_t *const *words, const sb_tbf *tbf, int place, const uint64_t *hashes, const uint64_t *values,
-			 size_t count),
-			(words, tbf, place, hashes, values, count))
+			(cell_plane * plane, int k, int place, const uint64_t *hashes, const uint64_t *values, size_t count),
+			(plane, k, place, hashes, values, count))
 
-sb_status streambloom::sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
-									  const uint64_t *hashes, const uint64_t *values, size_t count)
+sb_status streambloom::add_to_plane(cell_plane *plane, int hash_count, int place, const uint64_t *hashes,
+									const uint64_t *values, size_t count)
 {
-	cell_plane *plane = sums->cells[index];
-	const int place = place_in_plane(half_lives);
 	bool full;
-	sb_status status = hold_items(plane, tbf->hash_count, hashes, count, &full);
+	sb_status status = hold_items(plane, hash_count, hashes, count, &full);
 	if (status == SB_OK && full)
-		return add_items(plane->block, tbf, place, hashes, values, count);
+		return add_items(plane, hash_count, place, hashes, values, count);
 	for (size_t i = 0; i < count && status == SB_OK; i++)
 	{
 		uint64_t amount;
 		status = shifted(values[i], place, &amount);
 		if (status == SB_OK)
-			status = add_to_item(plane, tbf, block_of(tbf->block_count, hashes[i]), hashes[i], amount);
+			status = add_to_item(plane, hash_count, hashes[i], amount);
 	}
 	return status;
 }
@@ -262,8 +227,8 @@ void streambloom::sums_note_hit(tbf_sums *sums, int index, const sb_moment *mome
 {
 	sums->newest = std::max(sums->newest, moment->epoch_start);
 	u128 amount = static_cast<u128>(value) << place_in_plane(moment->half_lives);
-	(index >= 0 ? sums->total[index] : sums->dropped_total) += amount;
-	(index >= 0 ? sums->loss[index] : sums->dropped_loss) += amount;
+	(index >= 0 ? sums->planes[index].total : sums->dropped_total) += amount;
+	(index >= 0 ? sums->planes[index].loss : sums->dropped_loss) += amount;
 	if ((value & ((UINT64_C(1) << SB_TBF_HIT_BITS) - 1)) != 0)
 		sums->fractions = true;
 }
@@ -278,19 +243,12 @@ void streambloom::sums_combine_notes(tbf_sums *sums, const tbf_sums *other)
 	sums_make_room(sums, other->newest_plane);
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
-		int64_t index = sums->newest_plane - (other->newest_plane - i);
-		if (index < SB_TBF_PLANES)
-		{
-			accumulate(&sums->total[index], other->total[i]);
-			accumulate(&sums->slack[index], other->slack[i]);
-			accumulate(&sums->loss[index], other->loss[i]);
-		}
-		else
-		{
-			accumulate(&sums->dropped_total, other->total[i]);
-			accumulate(&sums->dropped_loss, other->loss[i]);
-			accumulate(&sums->dropped_loss, other->slack[i]);
-		}
+		const plane_sums &from = other->planes[i];
+		const int index = sums_matching_plane(sums, other, i);
+		plane_sums *to = index >= 0 ? &sums->planes[index] : nullptr;
+		accumulate(to != nullptr ? &to->total : &sums->dropped_total, from.total);
+		accumulate(to != nullptr ? &to->slack : &sums->dropped_loss, from.slack);
+		accumulate(to != nullptr ? &to->loss : &sums->dropped_loss, from.loss);
 	}
 	sums->newest = std::max(sums->newest, other->newest);
 	if (other->merged)

@@ -3,43 +3,196 @@
  * each. In each plane it has a *word* of 64 bits. The newest four planes are kept, and older ones *fall out*.
  *
  * tbf_sums.cpp adds hits to sums and combines sums, tbf_sums_weighted.cpp adds stored filters with weights to sums, and
- * tbf_sums_store.cpp rounds sums and stores them. tbf_sums_minimum.cpp has minimum increase and recurring minimum, two
- * ways of counting that look at an item's smallest cell.
+ * tbf_sums_store.cpp rounds sums and stores them.
  */
 #ifndef STREAMBLOOM_TBF_SUMS_HPP
 #define STREAMBLOOM_TBF_SUMS_HPP
 
 #include "base/bits.hpp"
+#include "base/hash_set.hpp"
 #include "base/simd.hpp"
 #include "streambloom.h"
-#include "tbf/tbf_exact.hpp"
 #include "tbf/tbf_place.hpp"
-#include "tbf/tbf_plane.hpp"
-#include "tbf/tbf_runs.hpp"
 
 #include <algorithm>
 
 namespace streambloom {
 
+/* ----------------------------------------------- a plane of cells (tbf_plane.cpp) */
+
 /*
- * The sums in a builder, the state of tbf_agg and tbf_merge_agg: exact integers in 2^-12 hits, one sum for each item,
- * or one for each cell. A sum is split over planes of 16 half-lives each, of which the newest four are kept; in each
- * plane it has a word of 64 bits. When hits of newer half-lives come, the oldest planes *fall out*: their words are
- * dropped. A plane of items has its words beside the hashes of a set; the caller owns the set. A plane of cells is a
- * cell_plane. A plane that is NULL stands for zeros. All that is kept here is sums, maximums or minimums of integers,
- * so the result does not depend on the order of rows or the number of workers. (There is one exception, cells with
- * minimum increase: see sums_raise_item().) REQUIRES: zeroed at first.
+ * The cells of a plane are divided into the blocks of the filter: each has SB_TBF_BLOCK cells, except if there is only
+ * one block, which may have fewer. A plane allocates memory for each block apart:
+ *
+ *  - A block to which nothing was added has only two NULL pointers.
+ *  - A block of SB_TBF_BLOCK cells of which few hold something, up to about most_few, has a list of these cells with
+ *    their sums, except if never_few is set.
+ *  - Any other block has a word for each of its cells.
+ *
+ * So the memory of a builder depends mostly on how many cells hold something, not on how many cells its filter has.
+ */
+
+/*
+ * The list of a block is a hash table with open addressing, with the cell's number as hash: cell c lies at place c *
+ * places / SB_TBF_BLOCK, or if this was taken, at the first place after it that was free. At least a fourth of the
+ * places is free.
+ */
+struct few_cells
+{
+	uint16_t places; /* length of the table; behind the struct lie that many words, then that many cell numbers */
+	uint16_t used;
+	uint16_t promised; /* how many free places hold_cells() keeps for cells that are about to be added */
+	uint16_t size;	   /* index of `places` in the table of sizes */
+};
+
+constexpr uint16_t no_cell = UINT16_MAX;
+
+/*
+ * If more cells of a block than this hold something, the block has a word for each cell. So does any block of fewer
+ * than SB_TBF_BLOCK cells.
+ */
+constexpr uint32_t most_few = 768;
+constexpr int sizes_of_few = 13;
+
+struct cell_plane
+{
+	uint64_t **block; /* for each block its words; NULL: it has a list, or all its sums are zero */
+	few_cells **few;  /* for each block its list, or NULL */
+	uint32_t block_count;
+	uint32_t block_cells;
+	uint32_t full;	/* blocks that have words */
+	uint32_t spare; /* blocks for which there is memory at `next`, but that have no words yet */
+	bool never_few; /* set if items have most_few / 2 or more positions a block, on average: no block gets a list */
+	uint64_t *next;
+	size_t list_bytes; /* size of all pieces of memory for lists */
+	size_t list_left;  /* bytes that are still free in the newest of these pieces, at `next_list` */
+	unsigned char *next_list;
+	few_cells *free_list[sizes_of_few]; /* lists that are free, by size; each begins with the address of the next */
+	void *pieces;						/* list of all pieces of memory; each begins with the address of the next */
+	sb_memory memory;
+};
+
+/* Makes a plane of zeros with as many cells as `tbf`. SB_NO_MEMORY, SB_INTERRUPTED: *out is NULL. */
+[[nodiscard]] sb_status make_cell_plane(const sb_memory *memory, const sb_tbf *tbf, cell_plane **out);
+void release_cell_plane(cell_plane *plane); /* plane may be NULL */
+
+/*
+ * Estimates how many bytes the plane's cells would take as extensible counters: a byte for each cell of a block with
+ * words, and a fourth of the memory of the lists (more than three bytes for each cell in a list). That is nearly always
+ * enough, except for blocks whose lists have few cells: the bitmap of such a block alone takes cells / 8 bytes
+ * (tbf_cells.cpp).
+ */
+inline uint64_t usual_bytes(const cell_plane *plane)
+{
+	return uint64_t{plane->full} * plane->block_cells + plane->list_bytes / 4;
+}
+
+/*
+ * Gives words to a block that has none. Cells that were in its list keep their sums; all other words are zero.
+ * SB_NO_MEMORY: the block has no words, and its list is as it was.
+ */
+[[nodiscard]] sb_status give_words(cell_plane *plane, uint32_t block);
+
+[[nodiscard]] inline sb_status hold_block(cell_plane *plane, uint32_t block)
+{
+	return plane->block[block] != nullptr ? SB_OK : give_words(plane, block);
+}
+
+/*
+ * Makes room for `count` more cells in a block without words: in its list, or as words if the list would get too long
+ * or the block must not have one (never_few, or fewer than SB_TBF_BLOCK cells). Room that was promised before stays
+ * promised until word_at() or add_shifted_few() is called for the block. SB_NO_MEMORY: the block holds what it held.
+ */
+[[nodiscard]] sb_status promise_cells(cell_plane *plane, uint32_t block, uint32_t count);
+
+[[nodiscard]] inline sb_status hold_cells(cell_plane *plane, uint32_t block, uint32_t count)
+{
+	return plane->block[block] != nullptr ? SB_OK : promise_cells(plane, block, count);
+}
+
+/*
+ * Makes room for the cells of many items, as hold_cells() does in one block. *full becomes true if all blocks of these
+ * items have words, so that add_items() (tbf_sums.cpp) can add to them without looking for lists.
+ */
+[[nodiscard]] sb_status hold_items(cell_plane *plane, int hash_count, const uint64_t *hashes, size_t count, bool *full);
+
+/*
+ * find_word() returns the word of a cell in a list, or NULL if the list does not have the cell. add_word() adds a
+ * missing cell, with the word 0, before it returns the word. add_word() REQUIRES: hold_cells() has made room.
+ */
+const uint64_t *find_word(const few_cells *few, uint32_t cell);
+uint64_t *add_word(cell_plane *plane, uint32_t block, uint32_t cell);
+
+/*
+ * Returns the word of a cell. The pointer is valid until the next call of a function that makes room. REQUIRES:
+ * hold_cells() has made room.
+ */
+inline uint64_t *word_at(cell_plane *plane, uint32_t block, uint32_t cell)
+{
+	return plane->block[block] != nullptr ? &plane->block[block][cell] : add_word(plane, block, cell);
+}
+
+/*
+ * Returns the words of a block, or NULL if it holds nothing. If the block has a list, its words are written to `room`,
+ * which has a word for each cell.
+ */
+const uint64_t *read_block(const cell_plane *plane, uint32_t block, uint64_t *room);
+
+/*
+ * Adds words[i] * 2^shift, 0 <= shift < 62, to cell i of a block that has a list and no words. Returns false if a sum
+ * is too large for a word. *largest is raised to the largest amount that was added. REQUIRES: hold_cells() has made
+ * room for all words that are not 0.
+ */
+bool add_shifted_few(cell_plane *plane, uint32_t block, const uint64_t *words, int shift, uint64_t *largest);
+
+/* Returns how many of `count` words are not 0. REQUIRES: count is a multiple of 4. */
+uint32_t count_words(const uint64_t *words, uint32_t count);
+
+/* The words of one block of a plane, for reading single ones. */
+struct block_place
+{
+	const uint64_t *words;
+	const few_cells *few;
+
+	explicit operator bool() const { return words != nullptr || few != nullptr; }
+	uint64_t operator[](uint32_t cell) const
+	{
+		if (words != nullptr)
+			return words[cell];
+		const uint64_t *word = few != nullptr ? find_word(few, cell) : nullptr;
+		return word != nullptr ? *word : 0;
+	}
+};
+
+/* plane may be NULL */
+inline block_place place_of_block(const cell_plane *plane, uint32_t block)
+{
+	return plane != nullptr ? block_place{plane->block[block], plane->few[block]} : block_place{};
+}
+
+/* ------------------------------------------------------------------- the sums */
+
+/* The sums of 16 half-lives. */
+struct plane_sums
+{
+	uint32_t column;   /* of items: their words are the column with this number beside the set's hashes; 0: none */
+	cell_plane *cells; /* of cells; NULL: all are 0 */
+	sb_u128 total;
+	sb_u128 slack;
+	sb_u128 loss; /* an upper bound of what any one item loses if the plane falls out */
+};
+
+/*
+ * The sums in a builder: exact integers in 2^-12 hits, one sum for each item of a set, and one for each cell. When hits
+ * of newer half-lives come, the oldest planes fall out: their words are dropped. All that is kept here is sums,
+ * maximums or minimums of integers, so the result does not depend on the order of rows or the number of workers. (There
+ * is one exception, minimum increase: see tbf_in_order.cpp.) REQUIRES: zeroed at first.
  */
 struct tbf_sums
 {
-	uint64_t *plane[SB_TBF_PLANES];	  /* of items: [i] is the plane with the number newest_plane - i */
-	uint64_t *fallen[SB_TBF_PLANES];  /* of items: planes that fell out; they are cleared before they are used again */
-	cell_plane *cells[SB_TBF_PLANES]; /* of cells: [i] is as in `plane`; a plane that falls out is released */
-	uint64_t width;					  /* words in each plane, zero or not */
-	uint32_t beside;				  /* of items: set->beside; word i of a plane lies at hash_set_place(i, beside) */
-	sb_u128 total[SB_TBF_PLANES];
-	sb_u128 slack[SB_TBF_PLANES];
-	sb_u128 loss[SB_TBF_PLANES]; /* an upper bound of what any one item loses if the plane falls out */
+	plane_sums planes[SB_TBF_PLANES]; /* [i] is the plane with the number newest_plane - i */
+	sb_hash_set set;				  /* the items; slots is NULL if there are only cells */
+	uint32_t fallen;				  /* bit c: column c fell out; it is cleared before it is used again */
 	/*
 	 * The sum of the totals of all planes that fell out, and that of their losses and slacks. Both count in the scale
 	 * of plane newest_plane - 4. They are not rescaled when another plane falls out and newest_plane grows, so they are
@@ -56,92 +209,58 @@ struct tbf_sums
 	bool fractions;			  /* some sum may not be a whole number of hits */
 };
 
+inline bool has_items(const tbf_sums *sums)
+{
+	return sums->set.slots != nullptr;
+}
+
+/* The words of items in plane i: that of slot s is at hash_set_place(s, set.beside). NULL: all are 0. */
+inline uint64_t *words_of_items(const tbf_sums *sums, int i)
+{
+	return sums->planes[i].column != 0 ? sums->set.slots + size_t{4} * sums->planes[i].column : nullptr;
+}
+
+/* Copies the words of these slots in plane i. REQUIRES: words_of_items() is not NULL. */
+inline void read_words(const tbf_sums *sums, int i, const uint64_t *slots, size_t count, uint64_t *out)
+{
+	const uint64_t *words = words_of_items(sums, i);
+	for (size_t j = 0; j < count; j++)
+		out[j] = words[hash_set_place(slots[j], sums->set.beside)];
+}
+
 /*
  * Let p = floor(half_lives / 16) be the number of the plane of this half-life. If p is greater than newest_plane, or
  * nothing was added before, plane p becomes the newest; in the first case the oldest planes fall out. Returns the index
  * that plane p has now, 0 .. 3, or -1 if it is older than all planes kept.
- *
- * If the plane with that index is NULL, the caller has to make it. A plane of cells comes from make_cell_plane(). For
- * a plane of items the caller takes one that fell out (sums_take_fallen()), or if there is none, adds a zeroed one to
- * the set.
  */
 int sums_turn(tbf_sums *sums, int64_t half_lives);
 
 /* If `wanted` is greater than newest_plane, makes it the newest: for each new plane the oldest one falls out. */
 void sums_make_room(tbf_sums *sums, int64_t wanted);
 
-/*
- * Takes one of the planes of items that fell out, and clears it for use as a new plane. *out is NULL if there is none.
- * SB_INTERRUPTED: the plane stays among those that fell out.
- */
-[[nodiscard]] sb_status sums_take_fallen(tbf_sums *sums, uint64_t **out);
-
-/*
- * Adds a value, in 2^-12 hits at the half-life `half_lives`, to one word of a plane of items. `index` is what
- * sums_turn() returned. SB_OVERFLOW: the sum does not fit into the word, and nothing was added. REQUIRES: index >= 0;
- * the plane is not NULL.
- */
-[[nodiscard]] sb_status sums_add_word(tbf_sums *sums, int index, uint64_t word, int64_t half_lives, uint64_t value);
+/* Gives items words in plane `index`, 0 .. 3, if they have none there. SB_NO_MEMORY, SB_INTERRUPTED. */
+[[nodiscard]] sb_status make_column(tbf_sums *sums, const sb_memory *memory, int index);
 
 /*
  * Adds hits of one half-life to sums of items, in order: inserts each item into the set and adds the value to its
  * word, until the set has no room. Returns how many hits it has taken. *status is SB_OVERFLOW if the last of these
- * did not fit into its word. REQUIRES: hash_set_has_room(); index >= 0; the plane lies beside the set's hashes.
+ * did not fit into its word. REQUIRES: hash_set_has_room(); make_column() was called for `index`.
  */
-size_t sums_add_hits(const tbf_sums *sums, sb_hash_set *set, int index, int64_t half_lives, const uint64_t *hashes,
-					 const uint64_t *values, size_t count, sb_status *status);
+size_t sums_add_hits(tbf_sums *sums, int index, int64_t half_lives, const uint64_t *hashes, const uint64_t *values,
+					 size_t count, sb_status *status);
 
 /*
- * Adds a value, in 2^-12 hits at the half-life `half_lives`, to all cells of an item. `index` is what sums_turn()
- * returned; if it is -1, the plane has fallen out, and nothing is added. SB_NO_MEMORY: nothing was added. REQUIRES:
- * the planes have the cells of tbf.
+ * Adds hits of many items to all their cells in a plane; all hits are of one half-life, whose place in the plane is
+ * `place`. Prefetches the cells of the next items while it adds to those before. SB_OVERFLOW: some of the hits were
+ * added, the last of them perhaps not to all of its cells. SB_NO_MEMORY: no hit was added.
  */
-[[nodiscard]] sb_status sums_add_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
-									  uint64_t value);
-
-/*
- * Adds hits of many items to their cells; all hits are of one half-life. Prefetches the cells of the next items while
- * it adds to those before. SB_OVERFLOW: some of the hits were added, the last of them perhaps not to all of its cells.
- * SB_NO_MEMORY: no hit was added. REQUIRES: index >= 0.
- */
-[[nodiscard]] sb_status sums_add_items(tbf_sums *sums, const sb_tbf *tbf, int index, int64_t half_lives,
-									   const uint64_t *hashes, const uint64_t *values, size_t count);
-
-/*
- * Minimum increase (Cohen, Matias 2003): adds the value to the item's smallest cell only, and raises each other cell
- * to that sum if it is smaller. The result depends on the order of hits. For filters with SB_TBF_MINIMUM_INCREASE.
- * REQUIRES: as sums_add_item().
- */
-[[nodiscard]] sb_status sums_raise_item(tbf_sums *sums, const sb_tbf *tbf, int index, uint64_t hash, int64_t half_lives,
-										uint64_t value);
-
-/*
- * Raises each of the item's cells to the number that `words` stand for, if the cell is smaller. So in the end each cell
- * has the largest number that it was raised to, in whatever order. There is a word for each of the SB_TBF_PLANES
- * planes. For minimum increase: used by sums_raise_item(), and when sums of items become sums of cells. (Without
- * minimum increase the sums are added then.) SB_NO_MEMORY: nothing was raised. REQUIRES: there is a plane for each word
- * that is not zero. Before this plane falls out, the caller raises its sums->loss to at least the word.
- */
-[[nodiscard]] sb_status sums_raise_item_to(tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
-
-/*
- * Does what sums_raise_item_to() does, in one block. block[i] are the words of the block in plane i, or NULL: then
- * words[i] must be 0.
- */
-void raise_within_block(uint64_t *const *block, const sb_tbf *tbf, uint64_t hash, const uint64_t *words);
-
-/*
- * Recurring minimum (Cohen, Matias 2003): sets *minimum to the item's smallest cell, in 2^-12 hits, and *recurs to
- * whether at least two different cells of the item hold this value. SB_OVERFLOW if only one does and the value is
- * SB_TBF_MAX_CELL or more. REQUIRES: no decay; something was added to the item's cells.
- */
-[[nodiscard]] sb_status sums_recurring_minimum(const tbf_sums *sums, const sb_tbf *tbf, uint64_t hash, bool *recurs,
-											   uint64_t *minimum);
+[[nodiscard]] sb_status add_to_plane(cell_plane *plane, int hash_count, int place, const uint64_t *hashes,
+									 const uint64_t *values, size_t count);
 
 /*
  * Notes a hit, or several hits of one moment whose values add up to `value`. Adds the value to the total and the loss
  * of the plane with this index (-1: to those of the planes that fell out), and notes the time and whether the value is
- * a whole number of hits. Adds nothing to the sums of items or cells: sums_add_item() and other functions do this.
+ * a whole number of hits. Adds nothing to the sums of items or cells.
  */
 void sums_note_hit(tbf_sums *sums, int index, const sb_moment *moment, uint64_t value);
 
@@ -178,9 +297,9 @@ struct filter_weight
  * rule, those of 64 bits) are split into parts of 16 binary digits, and each part goes to a plane of its own. *planes
  * is the number of these planes, 1 to 4. The newest of them is at most one plane newer than the plane of the filter's
  * newest hit or of its base, whichever is later. The function returns the index of the oldest of these planes; the
- * index of each newer one is lower by 1. If the index of a plane is above 3, the plane has fallen out. If it is 0 to 3
- * and the plane is NULL, the caller has to make the plane. The result is -1 if all of the planes have fallen out. If
- * the filter has no hits, or the weight is 0, the result is -1, too; then *planes is 0, and the sums stay as they are.
+ * index of each newer one is lower by 1. If the index of a plane is above 3, the plane has fallen out; else the caller
+ * has to make it. The result is -1 if all of the planes have fallen out. If the filter has no hits, or the weight is 0,
+ * the result is -1, too; then *planes is 0, and the sums stay as they are.
  *
  * sums_add_weighted() gets this result as `index`, and adds the cells and the totals. It notes the totals even if all
  * of the planes have fallen out. The planes have the cells of `tbf`; `filter` has as many, or 2^j times fewer. Amounts
@@ -248,51 +367,26 @@ int sums_matching_plane(const tbf_sums *sums, const tbf_sums *other, int i);
 [[nodiscard]] sb_status add_block_words(cell_plane *plane, uint32_t block, const uint64_t *words);
 
 /*
- * The items whose sums become counters. They are in a set, with their words beside their hashes, or in *runs*: sorted
- * and packed items of parallel workers (tbf_runs.hpp). If the sums are of cells, both pointers are NULL.
- */
-struct items_of_sums
-{
-	items_of_sums(std::nullptr_t) {}
-	items_of_sums(const sb_hash_set *in) : set(in) {}
-	items_of_sums(runs_by_range *in) : runs(in) {}
-
-	const sb_hash_set *set = nullptr;
-	runs_by_range *runs = nullptr;
-};
-
-/*
- * Two functions turn the sums into stored counters. Each sum is rounded only once, up. sums_plan() makes the header: a
- * copy of `tbf` for which it chooses base, unit and width of a cell. It returns SB_OVERFLOW if a counter or the slack
- * does not fit, SB_TOTAL_OVERFLOW if the total does not, SB_TOO_LARGE if the value would have more than SB_MAX_BYTES
- * (then *out is filled in, too). sums_write() fills in the cells. Both functions may return SB_INTERRUPTED.
+ * Turns the sums of cells and of items into extensible counters of a filter with the cells of `tbf`, in up to `room`
+ * bytes from `cells` on. Each sum is rounded only once, up. The cells of the sums may be 2^j times fewer. *out becomes
+ * the header, for which base, unit and times are chosen. SB_OVERFLOW: a counter or the slack does not fit,
+ * SB_TOTAL_OVERFLOW: the total does not. SB_TOO_LARGE: the value would have more than SB_MAX_BYTES, or out->payload
+ * bytes are more than `room`. May return SB_INTERRUPTED.
  *
- * If there are items, the counters are made from their sums. Without minimum increase the bytes are the same as if the
- * hits had been added to cells. REQUIRES of a set: the planes are beside its hashes; if it has a secret, its member
- * `sorted` is what hash_set_sort() gave. REQUIRES of runs: `tbf` is without minimum increase.
+ * The bytes are the same as if the hits of items had been added to cells. `set` is sums->set or a copy of it; NULL:
+ * there are no items. REQUIRES: if the set has a secret, its member `sorted` is what hash_set_sort() gave.
  */
-[[nodiscard]] sb_status sums_plan(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out);
-[[nodiscard]] sb_status sums_write(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *planned,
-								   void *cells);
-
-/*
- * Does what sums_plan() and sums_write() do, with one pass less over the sums, for callers that have `room` bytes for
- * the cells. Writes the same bytes. SB_TOO_LARGE: the value would have more than SB_MAX_BYTES, or `room` is too small;
- * then the bytes written are of no use.
- */
-[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out,
+[[nodiscard]] sb_status sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
 								   void *cells, size_t room);
 
 /*
- * Two functions for an exact filter, made of the items of a set. sums_plan_exact() makes the header, except for the
- * fields that describe_items() sets. sums_list_items() lists the items, sorted by hash, with their counts in units of
- * 2^-unit_bits hits at the base of `planned`, rounded up. It leaves out items whose count is 0, and sets *count to the
- * number of items that it lists. Both functions may return SB_OVERFLOW, sums_plan_exact() also SB_TOTAL_OVERFLOW.
- * REQUIRES: `out` has room for all items of the set, which has at most SB_TBF_EXACT_ITEMS.
+ * Makes the header of an exact filter of the set's items, except for the fields that describe_items() sets, and lists
+ * the items, sorted by hash, with their counts, rounded up. Leaves out items whose count is 0; *count is the number of
+ * the others. SB_OVERFLOW, SB_TOTAL_OVERFLOW. REQUIRES: `items` has room for all items of the set, which has at most
+ * SB_TBF_EXACT_ITEMS.
  */
-[[nodiscard]] sb_status sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out);
-[[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,
-										exact_item *out, uint32_t *count);
+[[nodiscard]] sb_status sums_list_items(const tbf_sums *sums, const sb_tbf *tbf, sb_tbf *out, exact_item *items,
+										uint32_t *count);
 
 /*
  * Packs the words of one plane in the form of extensible counters, so that it can be sent to another process. The
@@ -371,13 +465,6 @@ inline u128 aligned(const uint64_t *const *plane, uint64_t word)
 	return aligned([=](int i) { return plane[i] != nullptr ? plane[i][word] : 0; });
 }
 
-/* Sets places[i] to where the words of a block are in plane i. */
-inline void places_of_block(const tbf_sums *sums, uint32_t block, block_place *places)
-{
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		places[i] = place_of_block(sums->cells[i], block);
-}
-
 inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
 {
 	return static_cast<uint64_t>(base - (sums->newest_plane - (SB_TBF_PLANES - 1)) * SB_TBF_PLANE);
@@ -390,8 +477,7 @@ inline uint64_t half_lives_above_oldest(const tbf_sums *sums, int64_t base)
  */
 inline size_t usual_room(const sb_tbf *plan, uint64_t bytes)
 {
-	const uint64_t cells = uint64_t{plan->block_count} * plan->block_cells;
-	return size_t{4} * plan->block_count + static_cast<size_t>(std::min(bytes, cells)) + 256;
+	return size_t{4} * plan->block_count + static_cast<size_t>(std::min(bytes, sb_tbf_cells(plan))) + 256;
 }
 
 using four_words = int64_t __attribute__((vector_size(32))); /* nothing here reaches 2^63, except in an overflow */

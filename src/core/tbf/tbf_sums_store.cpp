@@ -2,20 +2,14 @@
  * tbf_sums_store.cpp: rounds sums once, up, to the counters of a stored filter, and chooses its header. A sum is split
  * over planes of 16 half-lives each. The base of the filter is the half-life for which its counters are written down.
  *
- * The sums are read a block at a time. Sums of cells are read as they are. For sums of items, the cells of each block
- * are added up from the slots of the set, or the parts of runs (tbf_runs.hpp), that have the block's items. So the
- * words of all cells are never in memory at once: in a filter of megabytes they would take some thirty times the bytes
- * of the packed counters.
+ * The sums are read a block at a time. Sums of cells are read as they are, or widened. To them are added the sums of
+ * the items that lie in the block, from the slots of the set that have them. So the words of all cells are never in
+ * memory at once: in a filter of megabytes they would take some thirty times the bytes of the packed counters.
  */
-#include "base/bits.hpp"
-#include "base/hash_set.hpp"
-#include "base/simd.hpp"
-#include "base/stop.hpp"
-#include "streambloom.h"
-#include "tbf/tbf_cells.hpp"
 #include "tbf/tbf_sums.hpp"
 
-#include <algorithm>
+#include "base/stop.hpp"
+#include "tbf/tbf_cells.hpp"
 
 using namespace streambloom;
 
@@ -44,10 +38,8 @@ namespace {
 class block_words
 {
 public:
-	block_words(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf)
-		: sums_(sums), set_(items.set), runs_(items.runs), tbf_(tbf)
-	{
-	}
+	/* `set`: the items, or NULL */
+	block_words(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf) : sums_(sums), set_(set), tbf_(tbf) {}
 
 	/* Reads the words of a block, for planes(). May return SB_OVERFLOW. */
 	sb_status open(uint32_t block);
@@ -79,100 +71,53 @@ public:
 	}
 
 private:
-	bool has_plane(int i) const { return set_ != nullptr ? sums_->plane[i] != nullptr : runs_->has_plane(i); }
-	sb_status add_up(uint32_t block);
-	sb_status add_up_runs(uint32_t block);
-	void raise(uint32_t block);
-	void begin_items();
+	const uint64_t *read_cells(int i, uint32_t block);
+	sb_status add_items(int i, const uint64_t *hashes, const uint64_t *slots, size_t count);
 
 	const tbf_sums *sums_;
 	const sb_hash_set *set_;
-	runs_by_range *runs_;
 	const sb_tbf *tbf_;
 	const uint64_t *plane_[SB_TBF_PLANES] = {};
-	block_counters added_[SB_TBF_PLANES]; /* words that were added up from items, or copied from a list */
+	block_counters added_[SB_TBF_PLANES]; /* words that were added up, widened, or copied from a list */
 };
 
 sb_status block_words::open(uint32_t block)
 {
-	if (set_ == nullptr && runs_ == nullptr)
-	{
-		for (int i = 0; i < SB_TBF_PLANES; i++)
-			plane_[i] = sums_->cells[i] != nullptr ? read_block(sums_->cells[i], block, added_[i]) : nullptr;
-		return SB_OK;
-	}
-	std::fill_n(plane_, SB_TBF_PLANES, nullptr);
-	if (runs_ != nullptr)
-		return add_up_runs(block);
-	if ((tbf_->flags & SB_TBF_MINIMUM_INCREASE) == 0)
-		return add_up(block);
-	raise(block);
-	return SB_OK;
-}
-
-/* Clears the words when the first items of a block are found. */
-void block_words::begin_items()
-{
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		if (has_plane(i))
-		{
-			std::memset(added_[i], 0, tbf_->block_cells * sizeof(uint64_t));
-			plane_[i] = added_[i];
-		}
-}
-
-sb_status block_words::add_up(uint32_t block)
-{
 	sb_status status = SB_OK;
-	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
-		uint64_t values[hashes_at_once];
-		if (empty())
-			begin_items();
-		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-			if (const uint64_t *words = sums_->plane[i]; words != nullptr)
-			{
-				for (size_t j = 0; j < count; j++)
-					values[j] = words[hash_set_place(slots[j], set_->beside)];
-				status = add_to_block(added_[i], tbf_, hashes, values, count);
-			}
-	});
+	for (int i = 0; i < SB_TBF_PLANES; i++)
+		plane_[i] = sums_->planes[i].cells != nullptr ? read_cells(i, block) : nullptr;
+	if (set_ != nullptr)
+		in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
+			for (int i = 0; i < SB_TBF_PLANES && count != 0 && status == SB_OK; i++)
+				if (sums_->planes[i].column != 0)
+					status = add_items(i, hashes, slots, count);
+		});
 	return status;
 }
 
-sb_status block_words::add_up_runs(uint32_t block)
+const uint64_t *block_words::read_cells(int i, uint32_t block)
 {
-	sb_status status = SB_OK;
-	auto add = [&](const uint64_t *hashes, const uint64_t *const *words, size_t count) {
-		if (empty())
-			begin_items();
-		for (int i = 0; i < SB_TBF_PLANES && status == SB_OK; i++)
-			if (plane_[i] != nullptr)
-				status = add_to_block(added_[i], tbf_, hashes, words[i], count);
-	};
-	const sb_status read = runs_->in_part(tbf_->block_count, block, add);
-	return status == SB_OK ? read : status;
+	const cell_plane *cells = sums_->planes[i].cells;
+	const int halvings = doublings(cells->block_cells, tbf_->block_cells);
+	const uint64_t *words = read_block(cells, block >> doublings(cells->block_count, tbf_->block_count), added_[i]);
+	if (halvings == 0 || words == nullptr)
+		return words;
+	for (uint32_t cell = 0; cell < tbf_->block_cells; cell++)
+		added_[i][cell] = words[cell >> halvings];
+	return added_[i];
 }
 
-/*
- * Raises each cell to the largest sum of its items. So each cell of an item is at least the item's sum, and the
- * result does not depend on the order of the slots.
- */
-void block_words::raise(uint32_t block)
+sb_status block_words::add_items(int i, const uint64_t *hashes, const uint64_t *slots, size_t count)
 {
-	uint64_t *added[SB_TBF_PLANES];
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-		added[i] = sums_->plane[i] != nullptr ? added_[i] : nullptr;
-	in_part(set_, tbf_->block_count, block, [&](const uint64_t *hashes, const uint64_t *slots, size_t count) {
-		if (empty())
-			begin_items();
-		for (size_t j = 0; j < count; j++)
-		{
-			uint64_t words[SB_TBF_PLANES];
-			for (int i = 0; i < SB_TBF_PLANES; i++)
-				words[i] = sums_->plane[i] != nullptr ? sums_->plane[i][hash_set_place(slots[j], set_->beside)] : 0;
-			raise_within_block(added, tbf_, hashes[j], words);
-		}
-	});
+	uint64_t values[hashes_at_once];
+	const size_t bytes = tbf_->block_cells * sizeof(uint64_t);
+	if (plane_[i] == nullptr)
+		std::memset(added_[i], 0, bytes);
+	else if (plane_[i] != added_[i])
+		std::memcpy(added_[i], plane_[i], bytes);
+	plane_[i] = added_[i];
+	read_words(sums_, i, slots, count, values);
+	return add_to_block(added_[i], tbf_, hashes, values, count);
 }
 
 } // namespace
@@ -233,27 +178,24 @@ static void shift_words_up(const uint64_t *words, uint32_t count, int shift, uin
 SB_VARIANTS(void, shift_words_up, (const uint64_t *words, uint32_t count, int shift, uint64_t *out),
 			(words, count, shift, out))
 
-/* Returns a function that fills in the counters of a block: the sums, rounded up to units at the base. */
-static auto stored_counters(const tbf_sums *sums, block_words *source, const sb_tbf *planned)
+/* By how many digits a sum is shifted to the right for a filter with this base and unit. */
+static uint64_t shift_to_units(const tbf_sums *sums, const sb_tbf *planned)
 {
-	uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
-									 static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) :
-								 0;
-	return [=](uint32_t block, uint64_t *counters, bool *empty) {
-		if (sb_status status = source->open(block); status != SB_OK)
-			return status;
-		*empty = source->empty();
-		if (*empty)
-			return SB_OK;
-		const int only = source->only_plane();
-		const int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
-		if (only >= 0 && only_shift >= 0 && only_shift < 63)
-			shift_words_up(source->planes()[only], planned->block_cells, static_cast<int>(only_shift), counters);
-		else
-			for (uint32_t i = 0; i < planned->block_cells; i++)
-				counters[i] = static_cast<uint64_t>(shift_right_up(aligned(source->planes(), i), shift));
-		return SB_OK;
-	};
+	return sums->any ? half_lives_above_oldest(sums, planned->base) +
+						   static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) :
+					   0;
+}
+
+/* Fills in the counters of a block: the sums, rounded up to units at the base. */
+static void round_words(const block_words &source, uint64_t shift, uint32_t cells, uint64_t *counters)
+{
+	const int only = source.only_plane();
+	const int64_t only_shift = static_cast<int64_t>(shift) - SB_TBF_PLANE * (SB_TBF_PLANES - 1 - only);
+	if (only >= 0 && only_shift >= 0 && only_shift < 63)
+		shift_words_up(source.planes()[only], cells, static_cast<int>(only_shift), counters);
+	else
+		for (uint32_t i = 0; i < cells; i++)
+			counters[i] = static_cast<uint64_t>(shift_right_up(aligned(source.planes(), i), shift));
 }
 
 /* ------------------------------------------------------------------ the header */
@@ -271,15 +213,16 @@ static int planes_between(int64_t base, int64_t newest)
  * Adds up the totals of all planes, as aligned() in tbf_sums.hpp adds up words. Returns false if the sum would not fit
  * a header at any base.
  */
-static bool aligned(const sb_u128 *totals, u128 *out)
+static bool aligned(const tbf_sums *sums, sb_u128 plane_sums::*totals, u128 *out)
 {
 	*out = 0;
 	for (int i = 0; i < SB_TBF_PLANES; i++)
 	{
+		const u128 total = sums->planes[i].*totals;
 		int shift = SB_TBF_PLANE * (SB_TBF_PLANES - 1 - i);
-		if (totals[i] >> (126 - shift) != 0)
+		if (total >> (126 - shift) != 0)
 			return false;
-		*out += totals[i] << shift;
+		*out += total << shift;
 	}
 	return true;
 }
@@ -297,9 +240,9 @@ public:
 	sb_status read(const tbf_sums *sums)
 	{
 		sums_ = sums;
-		if (!aligned(sums->total, &total_) || sums->dropped_total >= too_much)
+		if (!aligned(sums, &plane_sums::total, &total_) || sums->dropped_total >= too_much)
 			return SB_TOTAL_OVERFLOW;
-		return aligned(sums->slack, &slack_) && sums->dropped_loss < too_much ? SB_OK : SB_OVERFLOW;
+		return aligned(sums, &plane_sums::slack, &slack_) && sums->dropped_loss < too_much ? SB_OK : SB_OVERFLOW;
 	}
 
 	/*
@@ -337,14 +280,11 @@ sb_status streambloom::sums_check_total(const tbf_sums *sums, const sb_moment *m
 {
 	/* copies only the notes: sums_turn() would release the planes of cells */
 	tbf_sums after = *sums;
-	for (int i = 0; i < SB_TBF_PLANES; i++)
-	{
-		after.plane[i] = nullptr;
-		after.cells[i] = nullptr;
-	}
+	for (plane_sums &plane : after.planes)
+		plane.cells = nullptr;
 	const int index = sums_turn(&after, moment->half_lives);
 	const u128 amount = std::min(u128{value} * count, too_much >> SB_TBF_PLANE) << place_in_plane(moment->half_lives);
-	(index >= 0 ? after.total[index] : after.dropped_total) += amount;
+	(index >= 0 ? after.planes[index].total : after.dropped_total) += amount;
 
 	/*
 	 * The newer the base, the smaller the total. So if the total is too large at the newest base that is possible, it
@@ -368,7 +308,7 @@ sb_status streambloom::sums_describe(const tbf_sums *sums, const sb_tbf *tbf, in
 }
 
 /*
- * Chooses the base, and sets base, times, totals and cell_bits in `out`, where the unit is already set.
+ * Chooses the base, and sets base, times and totals in `out`, where the unit is already set.
  *  - If only hits were added, the base is the half-life of the newest hit.
  *  - If filters were merged, the base is the lowest one at which total and slack fit and no counter is too large to be
  *    split easily (see below). The search begins at the oldest base of these filters, where no counter has to be
@@ -397,67 +337,39 @@ static sb_status choose_base(const tbf_sums *sums, u128 largest, sb_tbf *out)
 		u128 cell = shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser);
 		const bool fits = cell < (base < newest ? easy : u128{SB_TBF_MAX_CELL});
 		const sb_status status = fits ? totals.write(base, out) : SB_OVERFLOW;
-		if (status == SB_OK)
-			break;
-		if (base >= newest)
+		if (status == SB_OK || base >= newest)
 			return status;
 	}
-	out->cell_bits = narrowest_cell(
-		static_cast<uint64_t>(shift_right_up(largest, half_lives_above_oldest(sums, base) + coarser)));
-	return SB_OK;
 }
 
-/*
- * Chooses what the header says of the counters: base, unit, times, totals, and the width of flat cells. The largest
- * counter has to be known for this, unless the layout is extensible and only hits were added: then packing finds it.
- */
-static sb_status choose_scale(const tbf_sums *sums, block_words *source, const sb_tbf *tbf, sb_tbf *out)
+sb_status streambloom::sums_store(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out,
+								  void *cells, size_t room)
 {
+	block_words source(sums, set, tbf);
 	*out = *tbf;
 	clear_hits(out);
+	out->layout = SB_TBF_EXTENSIBLE;
 	out->unit_bits = (tbf->half_life != 0 || sums->fractions) ? SB_TBF_UNIT_BITS : 0;
 	if (!sums->any)
 		return SB_OK;
+
+	/* if only hits were added, the base does not depend on the largest counter */
 	u128 largest = 0;
-	if (sums->merged || tbf->layout == SB_TBF_FLAT)
-		if (sb_status status = largest_word(source, tbf, &largest); status != SB_OK)
-			return status;
-	return choose_base(sums, largest, out);
-}
-
-/* A counter that is too large for a cell comes from a sum that is too large. */
-static sb_status overflow_if_bad(sb_status status)
-{
-	return status == SB_BAD_CELLS ? SB_OVERFLOW : status;
-}
-
-sb_status streambloom::sums_plan(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out)
-{
-	block_words source(sums, items, tbf);
-	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
+	sb_status status = sums->merged ? largest_word(&source, tbf, &largest) : SB_OK;
+	if (status == SB_OK)
+		status = choose_base(sums, largest, out);
+	if (status != SB_OK)
 		return status;
-	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
-		return overflow_if_bad(measure_cells(out, stored_counters(sums, &source, out)));
-	return sb_tbf_size(out) > SB_MAX_BYTES ? SB_TOO_LARGE : SB_OK;
-}
-
-sb_status streambloom::sums_store(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *tbf, sb_tbf *out,
-								  void *cells, size_t room)
-{
-	block_words source(sums, items, tbf);
-	if (sb_status status = choose_scale(sums, &source, tbf, out); status != SB_OK)
-		return status;
-	if (out->layout == SB_TBF_EXTENSIBLE && sums->any)
-		return overflow_if_bad(pack_cells(out, cells, room, stored_counters(sums, &source, out)));
-	if (counters_size(out) > room || sb_tbf_size(out) > SB_MAX_BYTES)
-		return SB_TOO_LARGE;
-	return write_cells(*out, cells, stored_counters(sums, &source, out));
-}
-
-sb_status streambloom::sums_write(const tbf_sums *sums, const items_of_sums &items, const sb_tbf *planned, void *cells)
-{
-	block_words source(sums, items, planned);
-	return write_cells(*planned, cells, stored_counters(sums, &source, planned));
+	const uint64_t shift = shift_to_units(sums, out);
+	block_counters counters;
+	status = pack_cells(out, cells, room, [&](uint32_t block, gathered *nonzero, uint64_t *most) {
+		if (sb_status opened = source.open(block); opened != SB_OK || source.empty())
+			return opened;
+		round_words(source, shift, tbf->block_cells, counters);
+		*most = gather(counters, tbf->block_cells, nonzero);
+		return SB_OK;
+	});
+	return status == SB_BAD_CELLS ? SB_OVERFLOW : status; /* too large for a counter is what comes from too large a sum */
 }
 
 sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tbf, sb_tbf *out, void *cells,
@@ -466,34 +378,21 @@ sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tb
 	*out = *tbf;
 	clear_hits(out);
 	out->layout = SB_TBF_EXTENSIBLE;
-	return pack_cells(out, cells, room, [=](uint32_t block, uint64_t *counters, bool *empty) {
-		const uint64_t *words = read_block(plane, block, counters);
-		*empty = words == nullptr;
-		if (words != nullptr && words != counters)
-			std::memcpy(counters, words, tbf->block_cells * sizeof *counters);
+	block_counters room_for_list;
+	return pack_cells(out, cells, room, [&](uint32_t block, gathered *nonzero, uint64_t *largest) {
+		if (const uint64_t *words = read_block(plane, block, room_for_list); words != nullptr)
+			*largest = gather(words, tbf->block_cells, nonzero);
 		return SB_OK;
 	});
 }
 
 /* --------------------------------------------------------------- the exact form */
 
-static u128 largest_item(const tbf_sums *sums, const sb_hash_set *set)
+/* Returns an item's words in all planes as one number. */
+static u128 sum_of_slot(const tbf_sums *sums, uint64_t slot)
 {
-	u128 largest = 0;
-	uint64_t hash;
-	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
-		largest = std::max(largest, aligned(sums->plane, hash_set_place(slot, set->beside)));
-	return largest;
-}
-
-sb_status streambloom::sums_plan_exact(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *tbf, sb_tbf *out)
-{
-	*out = *tbf;
-	clear_hits(out);
-	plan_exact(out);
-	if (sums->fractions)
-		out->unit_bits = unit_bits_of_parts(out);
-	return sums->any ? choose_base(sums, largest_item(sums, set), out) : SB_OK;
+	const size_t place = hash_set_place(slot, sums->set.beside);
+	return aligned([=](int i) { return sums->planes[i].column != 0 ? words_of_items(sums, i)[place] : 0; });
 }
 
 /* Insertion sort, because the items of a set without a secret are nearly in order. */
@@ -509,28 +408,38 @@ static void sort_nearly_sorted(exact_item *items, size_t count)
 	}
 }
 
-sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_hash_set *set, const sb_tbf *planned,
-									   exact_item *out, uint32_t *count)
+sb_status streambloom::sums_list_items(const tbf_sums *sums, const sb_tbf *tbf, sb_tbf *out, exact_item *items,
+									   uint32_t *count)
 {
-	const uint64_t shift = sums->any ? half_lives_above_oldest(sums, planned->base) +
-										   static_cast<uint64_t>(SB_TBF_HIT_BITS - planned->unit_bits) :
-									   0;
-	size_t found = 0;
+	const sb_hash_set *set = &sums->set;
+	u128 largest = 0;
 	uint64_t hash;
 	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
+		largest = std::max(largest, sum_of_slot(sums, slot));
+	*out = *tbf;
+	clear_hits(out);
+	plan_exact(out);
+	*count = 0;
+	if (sums->fractions)
+		out->unit_bits = unit_bits_of_parts(out);
+	if (sums->any)
+		if (sb_status status = choose_base(sums, largest, out); status != SB_OK)
+			return status;
+
+	const uint64_t shift = shift_to_units(sums, out);
+	size_t found = 0;
+	for (uint64_t slot = 0; (slot = hash_set_next(set, slot, &hash)) != UINT64_MAX; slot++)
 	{
-		const size_t place = hash_set_place(slot, set->beside);
-		const u128 units = shift_right_up(aligned(sums->plane, place), shift);
+		const u128 units = shift_right_up(sum_of_slot(sums, slot), shift);
 		if (units >= SB_TBF_MAX_CELL)
 			return SB_OVERFLOW;
-		if (units == 0)
-			continue;
-		out[found++] = {hash, static_cast<uint64_t>(units)};
+		items[found] = {hash, static_cast<uint64_t>(units)};
+		found += units != 0;
 	}
 	if (set->secret[0] == 0)
-		sort_nearly_sorted(out, found);
+		sort_nearly_sorted(items, found);
 	else
-		std::sort(out, out + found, [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
+		std::sort(items, items + found, [](const exact_item &a, const exact_item &b) { return a.hash < b.hash; });
 	*count = static_cast<uint32_t>(found);
 	return SB_OK;
 }

@@ -187,7 +187,7 @@ public:
 	void note_losses() const
 	{
 		for (int j = 0; j <= last_; j++)
-			accumulate(is_kept(j) ? &sums_->loss[index_ - j] : &sums_->dropped_loss, largest_[j]);
+			accumulate(is_kept(j) ? &sums_->planes[index_ - j].loss : &sums_->dropped_loss, largest_[j]);
 	}
 
 private:
@@ -205,16 +205,16 @@ private:
 
 	/*
 	 * Makes room for the counters of a block if all of them go to one plane. How many of them are not 0 decides whether
-	 * the plane gets a list or words for this block (tbf_plane.hpp).
+	 * the plane gets a list or words for this block (tbf_sums.hpp).
 	 */
 	sb_status make_room(uint32_t block, const uint64_t *counters)
 	{
 		const int first = index_ - last_;
-		if (index_ < 0 || first >= SB_TBF_PLANES || (last_ == 0 && sums_->cells[index_]->block[block] != nullptr))
+		if (index_ < 0 || first >= SB_TBF_PLANES || (last_ == 0 && sums_->planes[index_].cells->block[block] != nullptr))
 			return SB_OK;
 		const uint32_t count = count_words(counters, cells_ >> cell_halvings_) << cell_halvings_;
 		few_ = count <= most_few;
-		return last_ == 0 ? hold_cells(sums_->cells[index_], block, count) : SB_OK;
+		return last_ == 0 ? hold_cells(sums_->planes[index_].cells, block, count) : SB_OK;
 	}
 
 	bool is_kept(int part) const { return index_ >= 0 && index_ - part < SB_TBF_PLANES; }
@@ -228,7 +228,7 @@ private:
 			counters = widened_;
 		}
 		const auto shift = static_cast<int>(place_.counters);
-		cell_plane *plane = sums_->cells[index_];
+		cell_plane *plane = sums_->planes[index_].cells;
 		const bool fits = plane->block[block] != nullptr ?
 							  add_shifted(plane->block[block], counters, cells_, shift, &largest_[0]) :
 							  add_shifted_few(plane, block, counters, shift, &largest_[0]);
@@ -257,7 +257,7 @@ private:
 			largest_[j] = std::max(largest_[j], static_cast<uint64_t>(part));
 			if (part != 0 && is_kept(j))
 			{
-				cell_plane *plane = sums_->cells[index_ - j];
+				cell_plane *plane = sums_->planes[index_ - j].cells;
 				status = few_ ? hold_cells(plane, block, 1) : hold_block(plane, block);
 				if (status == SB_OK)
 					status = add_to_word(word_at(plane, block, cell), static_cast<uint64_t>(part));
@@ -282,8 +282,8 @@ static void note_weighted(tbf_sums *sums, int index, const sb_tbf *filter, const
 	u128 total = moved(u128{filter->total} * weight->factor, place.total);
 	u128 slack = moved(u128{sb_tbf_slack(filter)} * weight->factor, place.total);
 	bool is_kept = index >= 0 && index < SB_TBF_PLANES;
-	accumulate(is_kept ? &sums->total[index] : &sums->dropped_total, total);
-	accumulate(is_kept ? &sums->slack[index] : &sums->dropped_loss, slack);
+	accumulate(is_kept ? &sums->planes[index].total : &sums->dropped_total, total);
+	accumulate(is_kept ? &sums->planes[index].slack : &sums->dropped_loss, slack);
 }
 
 sb_status streambloom::sums_add_weighted(tbf_sums *sums, const sb_tbf *tbf, int index, const sb_tbf *filter,
@@ -362,6 +362,6 @@ void streambloom::weighted_items::note_losses() const
 	for (int j = 0; j < parts_; j++)
 	{
 		const int index = plane_of_part(j);
-		accumulate(index >= 0 ? &sums_->loss[index] : &sums_->dropped_loss, largest_[j]);
+		accumulate(index >= 0 ? &sums_->planes[index].loss : &sums_->dropped_loss, largest_[j]);
 	}
 }

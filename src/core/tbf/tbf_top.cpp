@@ -1,6 +1,6 @@
 /*
  * tbf_top.cpp: the list of the hottest items of a tbf, by Misra and Gries (1982), weighted, decayed and mergeable.
- * sb_top.h says what the list guarantees, and why: L <= f <= L + error for every item, and error <= W / (c + 1) apart
+ * sb_tbf.h says what the list guarantees, and why: L <= f <= L + error for every item, and error <= W / (c + 1) apart
  * from rounding. Here L is the lower bound that the list has for the item, f the item's hits, W the hits of all items,
  * and c the limit of the list.
  *
@@ -8,11 +8,12 @@
  * bound, so it is rounded down, and the amount lost is added to the error, which all items share. Therefore the unit
  * is 2^-40 hits: with the 2^-12 hits of sums, rounding a million hits could add 244 hits to the error.
  */
-#include "base/bits.hpp"
-#include "base/hash_set.hpp"
 #include "tbf/tbf_top.hpp"
 
-#include <algorithm>
+#include "base/hash_set.hpp"
+#include "base/memory.hpp"
+#include "tbf/tbf_cells.hpp"
+
 #include <cmath>
 #include <limits>
 
@@ -75,7 +76,8 @@ static uint32_t slot_of(const top_list *list, uint64_t hash)
 	return slot;
 }
 
-void streambloom::top_index(top_list *list)
+/* Fills `slots` from the entries, after the entries or their indices have changed. `slots` need not be zeroed. */
+static void top_index(top_list *list)
 {
 	if (list->room == 0)
 		return; /* nothing was ever listed */
@@ -189,7 +191,8 @@ bool streambloom::top_add(top_list *list, uint64_t hash, int64_t half_lives, sb_
 	return true;
 }
 
-void streambloom::top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length)
+/* Adds an entry. REQUIRES: the item is not listed, and there is room. */
+static void top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length)
 {
 	list->entries[list->count] = {hash, least, list->bytes_used, length};
 	if (length != 0)
@@ -206,38 +209,22 @@ void streambloom::top_add_error(top_list *list, int64_t half_lives, sb_u128 erro
 }
 
 /*
- * Sets *out to value * mantissa * 2^exponent, rounded down. *lost becomes true if the exact product is larger. Returns
- * false if the result is too large. REQUIRES: value <= largest_amount, mantissa < 2^53.
+ * Sets *down and *up to value * mantissa * 2^exponent, rounded down and up. Returns false if the result is too large.
+ * Of a value of more than 75 digits (2^35 hits) the highest 75 are multiplied, so that the product fits 128 bits.
+ * REQUIRES: value <= largest_amount, mantissa < 2^53.
  */
-static bool scaled(u128 value, uint64_t mantissa, int exponent, u128 *out, bool *lost)
+static bool scaled(u128 value, uint64_t mantissa, int64_t exponent, u128 *down, u128 *up)
 {
-	/* the product has 174 bits at most: high * 2^64 + low, low < 2^64 */
-	u128 low = static_cast<u128>(static_cast<uint64_t>(value)) * mantissa;
-	u128 high = (value >> 64) * mantissa + (low >> 64);
-	low = static_cast<uint64_t>(low);
-
-	*out = 0;
-	*lost = false;
-	if (high == 0 && low == 0)
+	const auto cut = static_cast<uint64_t>(std::max(bit_width(value) - 75, 0));
+	*down = (value >> cut) * mantissa;
+	*up = shift_right_up(value, cut) * mantissa;
+	exponent += static_cast<int64_t>(cut);
+	if (*up == 0)
 		return true;
-	if (exponent >= 0)
-	{
-		if (exponent > 120 || high >> 64 != 0 || bit_width(high << 64 | low) + exponent > 120)
-			return false;
-		*out = (high << 64 | low) << exponent;
-		return true;
-	}
-	if (exponent <= -64)
-	{
-		auto rest = static_cast<uint64_t>(-(static_cast<int64_t>(exponent) + 64));
-		*out = shift_right_down(high, rest);
-		*lost = low != 0 || shift_right_up(high, rest) != *out;
-		return *out <= largest_amount;
-	}
-	if (bit_width(high) + 64 + exponent > 120)
+	if (bit_width(*up) + exponent > 120)
 		return false;
-	*out = (high << (64 + exponent)) | (low >> -exponent);
-	*lost = (low & ((u128{1} << -exponent) - 1)) != 0;
+	*down = exponent >= 0 ? *down << exponent : shift_right_down(*down, static_cast<uint64_t>(-exponent));
+	*up = exponent >= 0 ? *up << exponent : shift_right_up(*up, static_cast<uint64_t>(-exponent));
 	return true;
 }
 
@@ -245,19 +232,19 @@ sb_status streambloom::top_scale(top_list *list, uint64_t mantissa, int exponent
 {
 	if (mantissa >> 53 != 0)
 		return SB_OUT_OF_RANGE;
-	bool any_lost = false;
-	bool lost;
-	u128 amount;
+	u128 lost = 0;
+	u128 down;
+	u128 up;
 	for (uint32_t i = 0; i < list->count; i++)
 	{
-		if (!scaled(list->entries[i].least, mantissa, exponent, &amount, &lost))
+		if (!scaled(list->entries[i].least, mantissa, exponent, &down, &up))
 			return SB_OVERFLOW;
-		list->entries[i].least = amount;
-		any_lost |= lost;
+		list->entries[i].least = down;
+		lost = std::max(lost, up - down);
 	}
-	if (!scaled(list->error, mantissa, exponent, &amount, &lost))
+	if (!scaled(list->error, mantissa, exponent, &down, &up))
 		return SB_OVERFLOW;
-	list->error = amount + lost + any_lost;
+	list->error = sum_up_to_largest(up, lost);
 	drop_nothings(list);
 	return SB_OK;
 }
@@ -306,61 +293,17 @@ struct conversion
 
 } // namespace
 
-namespace {
-
-/* Writes a stored list from its beginning to its end. */
-class section_writer
-{
-public:
-	section_writer(void *out, uint32_t count, int fraction_bits, u128 error)
-		: begin_(static_cast<unsigned char *>(out)), entry_(begin_ + top_section_size),
-		  item_(entry_ + top_entry_size * count)
-	{
-		std::memset(begin_, 0, top_section_size);
-		store_le(begin_, static_cast<uint16_t>(count));
-		begin_[2] = static_cast<unsigned char>(fraction_bits);
-		store_le(begin_ + 8, static_cast<uint64_t>(error));
-	}
-
-	/* Writes one entry. REQUIRES: `count` calls in all, by ascending hash. */
-	void add(uint64_t hash, u128 least, const unsigned char *text, uint32_t length)
-	{
-		store_le(entry_, hash);
-		store_le(entry_ + 8, static_cast<uint64_t>(least));
-		store_le(entry_ + 16, static_cast<uint16_t>(length));
-		entry_ += top_entry_size;
-		if (length != 0)
-			std::memcpy(item_, text, length);
-		item_ += length;
-	}
-	uint32_t size() const { return static_cast<uint32_t>(item_ - begin_); }
-
-private:
-	unsigned char *begin_;
-	unsigned char *entry_;
-	unsigned char *item_;
-};
-
-} // namespace
-
-/*
- * Chooses as many fraction bits as the largest number, `most`, leaves room for. `up` is the shift to the left that
- * converts a number from the base of `most` to the base of the stored list.
- */
-static conversion conversion_of(u128 most, int64_t up)
-{
-	int64_t width = most == 0 ? 0 : bit_width(most) + up;
-	int64_t spare = std::clamp<int64_t>(stored_bits - 1 - width, -top_fraction_bits, 0);
-	return {static_cast<int>(top_fraction_bits + spare), up + spare};
-}
-
+/* Chooses as many fraction bits as the largest number leaves room for. */
 static conversion conversion_to(const top_list *list, int64_t base)
 {
 	u128 most = list->error;
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->entries[i].least > most)
 			most = list->entries[i].least;
-	return conversion_of(most, list->any ? distance(base, list->base) : 0);
+	const int64_t up = list->any ? distance(base, list->base) : 0;
+	const int64_t width = most == 0 ? 0 : bit_width(most) + up;
+	const int64_t spare = std::clamp<int64_t>(stored_bits - 1 - width, -top_fraction_bits, 0);
+	return {static_cast<int>(top_fraction_bits + spare), up + spare};
 }
 
 uint32_t streambloom::top_size(const top_list *list, int64_t base)
@@ -390,53 +333,23 @@ void streambloom::top_write(const top_list *list, int64_t base, void *out)
 	std::sort(list->scratch, list->scratch + count,
 			  [](const top_key &a, const top_key &b) { return a.value < b.value; });
 
-	section_writer writer(out, count, to.fraction_bits, to.up(list->error) + lost);
-	for (uint32_t i = 0; i < count; i++)
+	auto *bytes = static_cast<unsigned char *>(out);
+	unsigned char *place = bytes + top_section_size;
+	unsigned char *item = place + top_entry_size * count;
+	std::memset(bytes, 0, top_section_size);
+	store_le(bytes, static_cast<uint16_t>(count));
+	bytes[2] = static_cast<unsigned char>(to.fraction_bits);
+	store_le(bytes + 8, static_cast<uint64_t>(to.up(list->error) + lost));
+	for (uint32_t i = 0; i < count; i++, place += top_entry_size)
 	{
 		const top_entry *entry = &list->entries[static_cast<uint32_t>(list->scratch[i].value)];
-		writer.add(entry->hash, to.down(entry->least), list->bytes + entry->offset, entry->length);
+		store_le(place, entry->hash);
+		store_le(place + 8, static_cast<uint64_t>(to.down(entry->least)));
+		store_le(place + 16, static_cast<uint16_t>(entry->length));
+		if (entry->length != 0)
+			std::memcpy(item, list->bytes + entry->offset, entry->length);
+		item += entry->length;
 	}
-}
-
-/*
- * Writes the bytes that top_write() would write after add_section() and top_turn(), but without a list in memory. That
- * is possible because stored entries are already in the order of hashes. They are read three times: to find the largest
- * number, to count the entries that stay, and to write these.
- */
-sb_status streambloom::decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
-								  uint32_t *size)
-{
-	top_section section;
-	if (sb_status status = top_open(list, filter->extra, filter->top, filter->total, &section); status != SB_OK)
-		return status;
-
-	u128 most = 0;
-	bool lost = false;
-	sb_top_item item;
-	for (top_section rest = section; top_next(&rest, &item);)
-	{
-		u128 before = top_amount(&section, item.least);
-		u128 after = shift_right_down(before, half_lives);
-		lost |= shift_right_up(before, half_lives) != after;
-		most = std::max(most, after);
-	}
-	const u128 error = shift_right_up(u128{top_amount(&section, section.error)}, half_lives) + lost;
-	const conversion to = conversion_of(std::max(most, error), 0);
-	auto after_decay = [&] { return shift_right_down(top_amount(&section, item.least), half_lives); };
-
-	uint32_t count = 0;
-	bool cut = false;
-	for (top_section rest = section; top_next(&rest, &item);)
-	{
-		cut |= to.up(after_decay()) != to.down(after_decay());
-		count += to.down(after_decay()) != 0;
-	}
-	section_writer writer(out, count, to.fraction_bits, to.up(error) + cut);
-	for (top_section rest = section; top_next(&rest, &item);)
-		if (const u128 least = to.down(after_decay()); least != 0)
-			writer.add(item.hash, least, item.bytes, item.length);
-	*size = writer.size();
-	return SB_OK;
 }
 
 /* ------------------------------------------------------------------- reading */
@@ -534,4 +447,198 @@ void streambloom::top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t erro
 	int64_t exponent = (tbf->half_life == 0 ? 0 : tbf->base - moment.half_lives) - 63 - fraction_bits;
 	*from = as_double(static_cast<u128>(least) * inverse, exponent, false);
 	*to = as_double(static_cast<u128>(least + error) * moment.inverse, exponent, true);
+}
+
+/* ------------------------------------------------------------------- memory */
+
+constexpr uint32_t smallest_room = 16;
+
+namespace {
+
+/* The arrays of a list that have `room` entries, or a length that follows from `room`. */
+struct tables
+{
+	void *entries = nullptr;
+	void *scratch = nullptr;
+	void *slots = nullptr;
+
+	sb_status allocate(const sb_memory *memory, uint32_t room)
+	{
+		sb_status status = allocate_zeroed(memory, room * sizeof(top_entry), &entries);
+		if (status == SB_OK)
+			status = allocate_zeroed(memory, room * sizeof(top_key), &scratch);
+		if (status == SB_OK)
+			status = allocate_zeroed(memory, top_slots(room) * sizeof(uint32_t), &slots);
+		if (status != SB_OK)
+			release(memory);
+		return status;
+	}
+	void release(const sb_memory *memory) const
+	{
+		for (void *block : {entries, scratch, slots})
+			if (block != nullptr)
+				memory->release(memory->context, block);
+	}
+};
+
+} // namespace
+
+static tables tables_of(const top_list *list)
+{
+	return {list->entries, list->scratch, list->slots};
+}
+
+static sb_status enlarge_tables(top_list *list, const sb_memory *memory, uint32_t room)
+{
+	const tables old = tables_of(list);
+	tables larger;
+	if (sb_status status = larger.allocate(memory, room); status != SB_OK)
+		return status;
+	if (list->count != 0)
+		std::memcpy(larger.entries, old.entries, list->count * sizeof(top_entry));
+	list->entries = static_cast<top_entry *>(larger.entries);
+	list->scratch = static_cast<top_key *>(larger.scratch);
+	list->slots = static_cast<uint32_t *>(larger.slots);
+	list->room = room;
+	top_index(list);
+	old.release(memory);
+	return SB_OK;
+}
+
+static sb_status enlarge_bytes(top_list *list, const sb_memory *memory)
+{
+	const uint32_t room = std::max(2 * list->bytes_room, list->bytes_used + SB_TOP_MAX_ITEM);
+	void *larger;
+	if (sb_status status = allocate_zeroed(memory, room, &larger); status != SB_OK)
+		return status;
+	if (list->bytes != nullptr)
+	{
+		std::memcpy(larger, list->bytes, list->bytes_used);
+		memory->release(memory->context, list->bytes);
+	}
+	list->bytes = static_cast<unsigned char *>(larger);
+	list->bytes_room = room;
+	return SB_OK;
+}
+
+/*
+ * Makes room for one more entry whose text has `length` bytes. A list of 2 * limit entries is purged; a smaller one
+ * gets larger tables if they are full.
+ */
+static sb_status make_room(top_list *list, const sb_memory *memory, uint32_t length)
+{
+	const uint32_t most = 2 * list->limit;
+	if (list->count >= most)
+		top_purge(list);
+	const uint32_t larger = std::min(std::max(2 * list->room, smallest_room), most);
+	if (list->count == list->room)
+		if (sb_status status = enlarge_tables(list, memory, larger); status != SB_OK)
+			return status;
+	return list->bytes_room - list->bytes_used < length ? enlarge_bytes(list, memory) : SB_OK;
+}
+
+void streambloom::release_list(top_list *list, const sb_memory *memory)
+{
+	tables_of(list).release(memory);
+	if (list->bytes != nullptr)
+		memory->release(memory->context, list->bytes);
+	*list = {};
+}
+
+/* ------------------------------------------------------------------- adding */
+
+sb_status streambloom::insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
+								   size_t length)
+{
+	const auto kept = static_cast<uint32_t>(std::min<size_t>(length, SB_TOP_MAX_ITEM));
+	const int64_t base = list->base;
+	sb_status status = make_room(list, memory, kept);
+	if (status == SB_OK)
+		top_insert(list, item.hash, item.least, text, kept);
+	else
+		top_add_error(list, base, item.least);
+	return status;
+}
+
+static sb_status add_entry(top_list *list, const sb_memory *memory, uint64_t hash, int64_t base, sb_u128 least,
+						   const void *text, uint32_t length)
+{
+	if (top_add(list, hash, base, &least, 0))
+		return SB_OK;
+	return insert_item(list, memory, {hash, least}, text, length);
+}
+
+sb_status streambloom::add_section(top_list *list, const sb_memory *memory, const top_section &section, int64_t base)
+{
+	top_section rest = section;
+	sb_top_item item;
+	sb_status status = SB_OK;
+	top_add_error(list, base, top_amount(&section, section.error));
+	while (status == SB_OK && top_next(&rest, &item))
+		status = add_entry(list, memory, item.hash, base, top_amount(&section, item.least), item.bytes, item.length);
+	return status;
+}
+
+sb_status streambloom::add_stored_list(top_list *list, const sb_memory *memory, const sb_tbf *filter, const void *cells)
+{
+	if (!has_list(filter))
+		return SB_OK;
+	const unsigned char *bytes = static_cast<const unsigned char *>(cells) + counters_size(filter);
+	top_section section;
+	const sb_status status = top_open(bytes, filter->extra, filter->top, filter->total, &section);
+	return status != SB_OK ? status : add_section(list, memory, section, filter->base);
+}
+
+sb_status streambloom::unite_lists(top_list *list, const sb_memory *memory, const top_list *other)
+{
+	sb_status status = SB_OK;
+	if (!other->any)
+		return SB_OK;
+	top_add_error(list, other->base, other->error);
+	for (uint32_t i = 0; i < other->count && status == SB_OK; i++)
+	{
+		const top_entry *entry = &other->entries[i];
+		status = add_entry(list, memory, entry->hash, other->base, entry->least, other->bytes + entry->offset,
+						   entry->length);
+	}
+	return status;
+}
+
+sb_status streambloom::add_weighted_list(top_list *list, const sb_memory *memory, const sb_tbf *filter,
+										 const void *cells, double weight)
+{
+	if (weight == 0)
+		return SB_OK;
+	if (weight == 1)
+		return add_stored_list(list, memory, filter, cells);
+
+	int exponent;
+	double mantissa = std::frexp(weight, &exponent);
+	for (; mantissa != std::floor(mantissa); exponent--)
+		mantissa *= 2;
+	top_list part{};
+	part.limit = filter->top;
+	sb_status status = add_stored_list(&part, memory, filter, cells);
+	if (status == SB_OK)
+		status = top_scale(&part, static_cast<uint64_t>(mantissa), exponent);
+	if (status == SB_OK)
+		status = unite_lists(list, memory, &part);
+	release_list(&part, memory);
+	return status;
+}
+
+sb_status streambloom::decay_list(const sb_tbf *filter, const void *cells, const sb_memory *memory, int64_t base,
+								  void *out, uint32_t *size)
+{
+	top_list list{};
+	list.limit = filter->top;
+	const sb_status status = add_stored_list(&list, memory, filter, cells);
+	if (status == SB_OK)
+	{
+		top_turn(&list, base);
+		*size = top_size(&list, base);
+		top_write(&list, base, out);
+	}
+	release_list(&list, memory);
+	return status;
 }

@@ -1,5 +1,5 @@
 /*
- * tbf_top.hpp: the list of hot items (those of a tbf with the most hits), in memory and as it is stored. sb_top.h says
+ * tbf_top.hpp: the list of hot items (those of a tbf with the most hits), in memory and as it is stored. sb_tbf.h says
  * what the list guarantees, and explains the letters L and c. L and the error count hits at the list's *base*, a number
  * of half-lives since 2000: a hit that is n half-lives older than the base counts 2^-n.
  */
@@ -14,7 +14,7 @@ constexpr int top_fraction_bits = 40;	/* in memory L and error count in 2^-40 hi
 constexpr size_t top_section_size = 16; /* bytes of a stored list before its entries */
 constexpr size_t top_entry_size = 18;	/* bytes of a stored entry */
 
-/* --------------------------------------------------------------- the list (tbf_top.cpp) */
+/* --------------------------------------------------------------- the list */
 
 struct top_entry
 {
@@ -30,7 +30,7 @@ struct top_key
 };
 
 /*
- * The list in memory. REQUIRES: zeroed at first, except for `limit`; tbf_top_list.cpp makes the arrays when they are
+ * The list in memory. REQUIRES: zeroed at first, except for `limit`; the arrays are made when they are
  * needed.
  */
 struct top_list
@@ -52,9 +52,6 @@ struct top_list
 /* Returns the length of the array `slots`. */
 uint32_t top_slots(uint32_t room);
 
-/* Fills `slots` from the entries, after the entries or their indices have changed. `slots` need not be zeroed. */
-void top_index(top_list *list);
-
 /*
  * Splits a hit into *least, a lower bound of it, and *lost, the most by which it may exceed that bound. Both are in
  * 2^-40 hits at the start of the moment's half-life. REQUIRES: sb_tbf_hit() accepts moment and weight.
@@ -65,15 +62,9 @@ void top_hit(const sb_moment *moment, double weight, sb_u128 *least, sb_u128 *lo
  * Adds *least to the L of the item, and `lost` to the error. Both are given at this half-life; if it is newer than the
  * list's base, it becomes the base. Returns true if nothing is left to do: the item is listed, or *least has become 0
  * by rounding. Returns false if the item is not listed: then *least becomes an amount at the list's base (in 2^-40
- * hits, not 0), which the caller passes to top_insert().
+ * hits, not 0), which the caller passes to insert_item().
  */
 [[nodiscard]] bool top_add(top_list *list, uint64_t hash, int64_t half_lives, sb_u128 *least, sb_u128 lost);
-
-/*
- * Adds an entry. REQUIRES: the item is not listed; count < room; bytes_room - bytes_used >= length; length <=
- * SB_TOP_MAX_ITEM.
- */
-void top_insert(top_list *list, uint64_t hash, sb_u128 least, const void *item, uint32_t length);
 
 /* Purges the list: at most `limit` entries are left. */
 void top_purge(top_list *list);
@@ -95,12 +86,16 @@ void top_add_error(top_list *list, int64_t half_lives, sb_u128 error);
 
 /*
  * top_write() writes the list for a filter with this base, the half-life for which its counts are written down.
- * top_size() returns how many bytes it writes. REQUIRES: at most `limit` entries.
+ * top_size() returns how many bytes it writes, top_most_size() how many it may write for any base. REQUIRES: at most `limit` entries.
  */
 uint32_t top_size(const top_list *list, int64_t base);
+inline size_t top_most_size(const top_list *list)
+{
+	return top_section_size + size_t{top_entry_size} * list->count + list->bytes_used;
+}
 void top_write(const top_list *list, int64_t base, void *out);
 
-/* ------------------------------------------------------ as it is stored (tbf_top.cpp) */
+/* ------------------------------------------------------ as it is stored */
 
 /* Returns whether this stored filter has a list after its counters. A filter without hits has none. */
 inline bool has_list(const sb_tbf *filter)
@@ -129,14 +124,6 @@ struct top_section
 /* Reads the next item; returns false after the last. Items come by ascending hash. */
 bool top_next(top_section *section, sb_top_item *out);
 
-/*
- * Writes the list of a stored filter as it is after `half_lives` more half-lives (1 or more). *size becomes its number
- * of bytes, never more than the stored list has. May return SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(); out has
- * room for filter->extra bytes.
- */
-[[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *list, uint64_t half_lives, void *out,
-								   uint32_t *size);
-
 /* Converts a number of a stored list (L or error) to 2^-40 hits, the units in memory. */
 sb_u128 top_amount(const top_section *section, uint64_t stored);
 
@@ -148,9 +135,9 @@ sb_u128 top_amount(const top_section *section, uint64_t stored);
 void top_bounds(const sb_tbf *tbf, int fraction_bits, uint64_t error, uint64_t least, int64_t at, double *from,
 				double *to);
 
-/* ---------------------------------------------------- adding to it (tbf_top_list.cpp) */
+/* ---------------------------------------------------- adding to it */
 
-/* A new item that waits for its text, and then for top_insert(). If `least` is 0, no item is pending. */
+/* A new item that waits for its text, and then for insert_item(). If `least` is 0, no item is pending. */
 struct pending_item
 {
 	uint64_t hash;
@@ -159,12 +146,12 @@ struct pending_item
 
 /*
  * The functions below may return SB_NO_MEMORY, SB_INTERRUPTED. Then some items may not have been added. For the hits
- * that were added, L <= f <= L + error (sb_top.h) still holds: if there is no room for an entry, its L is added to the
+ * that were added, L <= f <= L + error (sb_tbf.h) still holds: if there is no room for an entry, its L is added to the
  * error.
  */
 
 /*
- * Makes room for a new entry and adds it with top_insert(). Only the first SB_TOP_MAX_ITEM bytes of the text are kept.
+ * Makes room for a new entry and adds it. Only the first SB_TOP_MAX_ITEM bytes of the text are kept.
  */
 [[nodiscard]] sb_status insert_item(top_list *list, const sb_memory *memory, const pending_item &item, const void *text,
 									size_t length);
@@ -185,6 +172,14 @@ struct pending_item
 
 /* Adds the items and the error of another list. */
 [[nodiscard]] sb_status unite_lists(top_list *list, const sb_memory *memory, const top_list *other);
+
+/*
+ * Writes the list of a stored filter as it is at a later base. *size becomes its number of bytes, never more than the
+ * stored list has. May also return SB_BAD_LENGTH, SB_BAD_LIST. REQUIRES: has_list(); out has room for filter->extra
+ * bytes.
+ */
+[[nodiscard]] sb_status decay_list(const sb_tbf *filter, const void *cells, const sb_memory *memory, int64_t base,
+								   void *out, uint32_t *size);
 
 void release_list(top_list *list, const sb_memory *memory);
 

@@ -5,10 +5,9 @@
 #ifndef STREAMBLOOM_TBF_VALUE_HPP
 #define STREAMBLOOM_TBF_VALUE_HPP
 
-#include "base/memory.hpp"
 #include "base/stop.hpp"
 #include "tbf/tbf_cells.hpp"
-#include "tbf/tbf_exact.hpp"
+#include "tbf/tbf_place.hpp"
 
 namespace streambloom {
 
@@ -33,13 +32,6 @@ public:
 		block_ = static_cast<unsigned char *>(memory_->allocate(memory_->context, in_front_ + SB_TBF_HEADER + size));
 		return block_ != nullptr ? SB_OK : SB_NO_MEMORY;
 	}
-	sb_status allocate_zeros(size_t size)
-	{
-		void *zeroed;
-		const sb_status status = allocate_zeroed(memory_, in_front_ + SB_TBF_HEADER + size, &zeroed);
-		block_ = static_cast<unsigned char *>(zeroed);
-		return status;
-	}
 	void release()
 	{
 		if (block_ != nullptr)
@@ -47,7 +39,7 @@ public:
 		block_ = nullptr;
 	}
 
-	/* Returns where the counters begin. REQUIRES: allocate() or allocate_zeros(). */
+	/* Returns where the counters begin. REQUIRES: allocate(). */
 	unsigned char *cells() { return block_ + in_front_ + SB_TBF_HEADER; }
 
 	/* Writes the header and sets *value to the block, which the caller owns from then on. */
@@ -65,19 +57,54 @@ private:
 };
 
 /*
- * Allocates a value and writes its counters. produce(block, counters, &empty) fills in the counters of a block and
- * returns a status (see measure_cells()). It is called for all blocks in order, and then for all blocks once more. The
- * caller writes the planned->extra bytes after the counters. The fields of *planned that describe the counters are set.
- * SB_TOO_LARGE: *planned says how large the value would be. May also return SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED,
- * and whatever produce() returns.
+ * Allocates a value and packs its counters, as pack_cells() does, with `extra` bytes after them. First offers `room`
+ * bytes for the counters; if these are too few, packs once more. SB_TOO_LARGE: *planned says how large the value would
+ * be. May also return SB_BAD_CELLS, SB_NO_MEMORY, SB_INTERRUPTED, and whatever produce() returns.
  */
-template <typename Produce>
-sb_status fill_value(value_block *value, sb_tbf *planned, Produce produce)
+template <typename Pack>
+sb_status pack_to_fit(value_block *value, sb_tbf *planned, size_t room, size_t extra, Pack pack)
 {
-	sb_status status = measure_cells(planned, produce);
+	for (;;)
+	{
+		room = std::min<size_t>(room, SB_MAX_BYTES - SB_TBF_HEADER);
+		sb_status status = value->allocate(room + extra);
+		if (status == SB_OK)
+			status = pack(value->cells(), room);
+		if (status != SB_TOO_LARGE || planned->payload <= room || sb_tbf_size(planned) > SB_MAX_BYTES)
+			return status;
+		value->release();
+		room = planned->payload;
+	}
+}
+
+template <typename Produce>
+sb_status pack_value(value_block *value, sb_tbf *planned, size_t room, Produce produce)
+{
+	return pack_to_fit(value, planned, room, planned->extra, [=](unsigned char *cells, size_t now) {
+		return pack_cells(planned, cells, now, produce);
+	});
+}
+
+/*
+ * Changes a flat value: change(extensible, cells, &changed, &value) makes a new value, without bytes in front, of the
+ * same filter in the extensible layout. *out and *value become the changed one in the flat layout.
+ */
+template <typename Change>
+sb_status change_flat(const sb_tbf *flat, const void *cells, const sb_memory *to, size_t in_front, sb_tbf *out,
+					  void **value, Change change)
+{
+	sb_tbf header[2];
+	void *values[2] = {};
+	const auto cells_of = [&](int i) { return static_cast<unsigned char *>(values[i]) + SB_TBF_HEADER; };
+	sb_status status = sb_tbf_set_layout(flat, cells, SB_TBF_EXTENSIBLE, to, 0, &header[0], &values[0]);
 	if (status == SB_OK)
-		status = value->allocate(sb_tbf_size(planned) - SB_TBF_HEADER);
-	return status == SB_OK ? write_cells(*planned, value->cells(), produce) : status;
+		status = change(&header[0], cells_of(0), &header[1], &values[1]);
+	if (status == SB_OK && values[1] != nullptr)
+		status = sb_tbf_set_layout(&header[1], cells_of(1), SB_TBF_FLAT, to, in_front, out, value);
+	for (void *made : values)
+		if (made != nullptr)
+			to->release(to->context, made);
+	return status;
 }
 
 /*
@@ -89,7 +116,7 @@ inline sb_status fill_exact_value(value_block *value, sb_tbf *planned, const exa
 	describe_items(items, count, planned);
 	const sb_status status = value->allocate(sb_tbf_size(planned) - SB_TBF_HEADER);
 	if (status == SB_OK)
-		exact_write(items, count, value->cells());
+		write_list(to_list(items, count), value->cells());
 	return status;
 }
 

@@ -163,6 +163,13 @@ sb_interval_infinity(const Interval *interval)
 #define sb_qualified_name(text) stringToQualifiedNameList(text)
 #endif
 
+/* Do the query's conditions name one row of a table by a unique key? PostgreSQL 19 has other arguments. */
+#if PG_VERSION_NUM >= 190000
+#define sb_is_by_unique_key(root, rel) relation_has_unique_index_for(root, rel, NIL, NULL)
+#else
+#define sb_is_by_unique_key(root, rel) relation_has_unique_index_for(root, rel, NIL, NIL, NIL)
+#endif
+
 /* The planner's estimate of the number of elements of an array expression. PostgreSQL 17 added an argument. */
 #if PG_VERSION_NUM >= 170000
 #define sb_estimate_array_length(root, expression) estimate_array_length(root, expression)

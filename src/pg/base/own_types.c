@@ -83,3 +83,9 @@ refuse_filter_as_item(Oid type)
 					 errmsg("a filter of type %s cannot be an item", format_type_be(type)),
 					 errhint("%s", filters[i].hint)));
 }
+
+bool
+is_tbf(Oid type)
+{
+	return has_input_function(type, tbf_in);
+}

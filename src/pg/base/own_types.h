@@ -20,4 +20,6 @@ extern bool is_text_item(Oid type);
 /* Raises an error if this is the type of a filter. The hint says how two filters are united or merged. */
 extern void refuse_filter_as_item(Oid type);
 
+extern bool is_tbf(Oid type);
+
 #endif

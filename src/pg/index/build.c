@@ -71,38 +71,37 @@ typedef struct ReadCounts
 
 /*
  * Sets *counts to the numbers of items of `count` ranges. The last range may have only some of its pages. Then its
- * number is -1, so that it does not count. But if it is the only range, its number is an estimate of how many items it
- * would have with all its pages.
+ * number is -1, so that it does not count, unless it has more items than each range before. But if it is the only
+ * range, its number is an estimate of how many items it would have with all its pages.
  */
 static void
 count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count, ReadCounts *counts)
 {
-	bool		any = false;
-
-	for (uint32 i = 0; i < count; i++)
-		any |= items[i].full;
 	for (int column = 0; column < geometry->columns; column++)
 	{
+		double		most = 0;
+
 		for (uint32 i = 0; i < count; i++)
 		{
-			if (items[i].full)
-				counts->items[column][i] = items[i].counts[column];
+			const double there = items[i].counts[column];
+
+			if (items[i].full || there > most)
+				counts->items[column][i] = count > 1 ? there : (double) bf_index_items_if_full(&items[i], column);
 			else
-				counts->items[column][i] = any ? -1 : (double) bf_index_items_if_full(&items[i], column);
+				counts->items[column][i] = -1;
+			most = Max(most, there);
 		}
 		counts->columns[column] = bf_index_counts(geometry, 0, column, counts->items[column]);
 	}
 }
 
 /*
- * Makes a group of these ranges, and counts in *full those that are full: in some column they have far more items than
- * the other ranges of the group. The filters get line_counts[] lines; or as many as those of the group before, if that
- * group has as many ranges, and its filters have at least as many lines and hardly more
- * (bf_index_settle_by_last_group()).
+ * Makes a group of these ranges. Returns false if the directory has no room for the group. The filters get
+ * line_counts[] lines; or as many as those of the group before, if that group has as many ranges, and its filters have
+ * at least as many lines and hardly more (bf_index_settle_by_group_before()).
  */
-static void
-write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts,
-			BfFullRanges *full)
+static bool
+write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BfGroup		group = {
@@ -116,7 +115,10 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 	BfGroupLines lines;
 	BfHorizons	horizons = {0};
 
-	bf_index_settle_by_last_group(geometry, 0, count, line_counts);
+	bf_index_settle_by_group_before(geometry, 0, group.first_range, count, line_counts);
+	if (!bf_index_can_publish(index, &group, 1))
+		return false;
+	geometry = bf_index_current_geometry(index);	/* a page for the directory may have been added */
 	bf_index_make_lines(&lines, geometry, &group);
 	for (uint32 i = 0; i < count; i++)
 		bf_index_select_range(&lines, i);
@@ -135,15 +137,9 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 			lines.full[column][i] = items[i].counts[column] >= far_above;
 	}
 	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizons);
-	for (uint32 i = 0; i < count; i++)
-		for (int column = 0; column < group.columns; column++)
-			if (lines.full[column][i])
-			{
-				bf_index_count_full(full, items[i].range);
-				break;
-			}
 	bf_index_free_lines(&lines);
 	bf_index_begin_ranges(index, 0, items[0].range + count);
+	return true;
 }
 
 /* The memory that the items of `count` ranges take. It may be much if values have many keys. */
@@ -200,7 +196,6 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	ReadCounts *counts = palloc(sizeof(ReadCounts));
 	BfGroupsToBuild groups = {.level = 0, .covered = task->upper_ranges > 0};
-	BfFullRanges full = {0};
 	uint32		have = 0,
 				next = 0;
 
@@ -218,16 +213,14 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 		}
 		count_items(geometry, items, have, counts);
 		count = bf_index_group_to_build(&groups, counts->columns, geometry->columns, next - have, have, lines);
-		if (!bf_index_reserve_entries(index, 1))
-			break;				/* the directory is full: the ranges that follow are always read */
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		write_group(index, items, count, counts, lines, &full);
+		if (!write_group(index, items, count, counts, lines))
+			break;				/* the ranges that follow are always read */
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
 		have -= count;
 		memmove(items, items + count, have * sizeof(BfRangeItems));
 	}
-	bf_index_note_full_ranges(index, geometry, &full);
 }
 
 /* Makes all levels of the index. Sets the numbers of rows in *result. */

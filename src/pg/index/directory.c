@@ -1,9 +1,9 @@
 /*
- * directory.c: adds groups to an index, replaces and unites them, and lets ranges begin. A group is consecutive ranges
- * whose filters are stored together; the directory says where the groups lie. When a range has begun, whoever inserts a
- * row into it also looks at its filters.
+ * directory.c: publishes groups, and lets ranges begin. A group is consecutive ranges whose filters are stored
+ * together; the directory says where the groups lie. When a range has begun, whoever inserts a row into it also looks
+ * at its filters.
  *
- * A group is added in three steps: room for an entry is reserved in the directory, its filter pages are written
+ * A group is added in three steps: room is made in the directory (bf_index_can_publish()), its filter pages are written
  * (group.c), and it is published. Until the meta page counts a group nobody looks at its pages, so a crash between
  * the steps leaves only free pages (space.c), and perhaps a directory page without entries. Only one process at a time
  * changes the meta page and the directory: it holds ShareUpdateExclusiveLock on the heap, or the index is new. There is
@@ -109,59 +109,6 @@ bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to)
 }
 
 void
-bf_index_note_in_vain(Relation index, double rate)
-{
-	Change		change;
-
-	begin_change(index, &change);
-	rate = Min(rate, 1);
-	if (change.meta->in_vain == 0 || rate < change.meta->least_in_vain)
-		change.meta->least_in_vain = (float4) rate;
-	if (rate > change.meta->in_vain)
-		change.meta->in_vain = (float4) rate;
-	end_change(&change);
-}
-
-void
-bf_index_note_in_vain_below(Relation index, double least, double most)
-{
-	Change		change;
-
-	begin_change(index, &change);
-	if (change.meta->in_vain_below == 0 || least < change.meta->least_in_vain_below)
-		change.meta->least_in_vain_below = (float4) least;
-	if (most > change.meta->in_vain_below)
-		change.meta->in_vain_below = (float4) most;
-	end_change(&change);
-}
-
-void
-bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full)
-{
-	const BlockNumber block = full->count == 0 ? 0 : full->first * geometry->level[0].pages_per_range;
-	Change		change;
-
-	if (geometry->full_ranges == full->count && geometry->full_block == block)
-		return;
-	begin_change(index, &change);
-	change.meta->full_ranges = full->count;
-	change.meta->full_block = block;
-	end_change(&change);
-}
-
-void
-bf_index_note_sample_again(Relation index, bool again)
-{
-	Change		change;
-
-	if (bf_index_current_geometry(index)->sample_again == again)
-		return;
-	begin_change(index, &change);
-	change.meta->sample_again = again;
-	end_change(&change);
-}
-
-void
 bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range)
 {
 	Change		change;
@@ -258,18 +205,6 @@ make_room(Relation index, uint32 entry)
 	return true;
 }
 
-bool
-bf_index_reserve_entries(Relation index, uint32 count)
-{
-	const uint32 stretches = bf_index_current_geometry(index)->stretches;
-
-	Assert(count <= BF_MOST_ENTRIES_RESERVED);
-	for (uint32 i = 0; i < count; i++)
-		if (!make_room(index, stretches + i))
-			return false;
-	return true;
-}
-
 /* ------------------------------------------------------------------ publishing */
 
 /* Opens directory page `number` for the change, and returns its entries. */
@@ -310,211 +245,219 @@ open_entry(Relation index, Change *change, uint32 number)
 	return bf_index_entry_at(open_directory_page(index, change, number / on_page), number % on_page, columns);
 }
 
-static void
-seal_entry(BfStoredStretch *entry, int columns)
+/* A stretch that a publication writes: its place in the file, and the lines of its filters. */
+typedef struct NewStretch
 {
-	entry->checksum = bf_index_entry_checksum(entry, columns);
-}
+	uint32		first_range;
+	uint32		groups;
+	uint32		ranges;
+	BlockNumber first_block;
+	BlockNumber stride;
+	const uint32 *lines;
+} NewStretch;
 
-/* Can this group be the next one of the stretch `last`, which may be NULL? */
+/* What a publication changes in the directory: entries that go, and the stretches that come. */
+typedef struct EntriesChange
+{
+	int			level;
+	int			columns;
+	uint32	   *old;			/* the numbers of the entries that go, in ascending order */
+	uint32		old_count;
+	uint32		old_groups;		/* the groups of these entries */
+	NewStretch *new;
+	uint32		new_count;
+	uint32		new_groups;
+} EntriesChange;
+
 static bool
-lengthens(const BfGeometry *geometry, const BfStretch *last, const BfGroup *group)
+continues(const EntriesChange *publication, const NewStretch *last, const NewStretch *next)
 {
-	return last != NULL && last->ranges == group->ranges && group->first_block > last->first_block &&
-		(last->groups == 1 || group->first_block == last->first_block + last->groups * last->stride) &&
-		memcmp(&geometry->lines[(last - geometry->stretch) * geometry->columns], group->lines,
-			   geometry->columns * sizeof(uint32)) == 0;
+	const BlockNumber stride = last->groups > 1 ? last->stride : next->first_block - last->first_block;
+
+	return last->ranges == next->ranges && next->first_block > last->first_block &&
+		next->first_block == last->first_block + last->groups * stride &&
+		(next->groups == 1 || next->stride == stride) &&
+		memcmp(last->lines, next->lines, publication->columns * sizeof(uint32)) == 0;
 }
 
+/* Adds a stretch to the new ones, or lengthens the last one by its groups. */
 static void
-lengthen_entry(Relation index, Change *change, uint32 number, const BfGroup *group)
+add_stretch(EntriesChange *publication, NewStretch stretch)
 {
-	BfStoredStretch *entry = open_entry(index, change, number);
+	NewStretch *last = &publication->new[publication->new_count - 1];
 
-	if (entry->groups == 1)
-		entry->stride = group->first_block - entry->first_block;
-	entry->groups++;
-	seal_entry(entry, group->columns);
-}
-
-/* Writes entry `number`, which may be a new one: a stretch of this group alone. */
-static void
-write_entry(Relation index, Change *change, uint32 number, const BfGroup *group)
-{
-	BfStoredStretch *entry = open_entry(index, change, number);
-
-	memset(entry, 0, offsetof(BfStoredStretch, lines));
-	entry->first_range = group->first_range;
-	entry->groups = 1;
-	entry->ranges = group->ranges;
-	entry->level = group->level;
-	entry->first_block = group->first_block;
-	memcpy(entry->lines, group->lines, group->columns * sizeof(uint32));
-	seal_entry(entry, group->columns);
-	change->meta->stretches = Max(change->meta->stretches, number + 1);
-}
-
-/* Shortens an entry to `groups` groups, from group `first` of its stretch on. */
-static void
-trim_entry(Relation index, Change *change, uint32 number, uint32 first, uint32 groups)
-{
-	BfStoredStretch *entry = open_entry(index, change, number);
-
-	Assert(groups > 0 && first + groups <= entry->groups);
-	entry->first_range += first * entry->ranges;
-	entry->first_block += first * entry->stride;
-	entry->groups = groups;
-	if (groups == 1)
-		entry->stride = 0;
-	seal_entry(entry, change->meta->columns);
-}
-
-void
-bf_index_publish_group(Relation index, const BfGroup *group)
-{
-	const BfGeometry *geometry = bf_index_current_geometry(index);
-	const BfStretch *last = bf_index_last_stretch(geometry, group->level);
-	Change		change;
-
-	begin_change(index, &change);
-	if (lengthens(geometry, last, group))
-		lengthen_entry(index, &change, last->entry, group);
-	else
-		write_entry(index, &change, geometry->stretches, group);
-	change.meta->groups[group->level]++;
-	end_change(&change);
-}
-
-void
-bf_index_publish_replacement(Relation index, const BfGroup *group)
-{
-	const BfGeometry *geometry = bf_index_current_geometry(index);
-	const BfStretch *stretch = bf_index_stretch_of(geometry, group->level, group->first_range);
-	const bool	is_first_of_level = stretch == &geometry->stretch[geometry->level[group->level].first_stretch];
-	const uint32 place = (group->first_range - stretch->first_range) / stretch->ranges;
-	const uint32 behind = stretch->groups - place - 1;
-	uint32		number = geometry->stretches;
-	Change		change;
-
-	Assert(group->first_range == stretch->first_range + place * stretch->ranges && group->ranges == stretch->ranges);
-	begin_change(index, &change);
-	if (stretch->groups == 1)
-		write_entry(index, &change, stretch->entry, group);
-	else if (place == 0 && !is_first_of_level && lengthens(geometry, stretch - 1, group))
+	publication->new_groups += stretch.groups;
+	if (publication->new_count > 0 && continues(publication, last, &stretch))
 	{
-		lengthen_entry(index, &change, stretch[-1].entry, group);
-		trim_entry(index, &change, stretch->entry, 1, behind);
+		if (last->groups == 1)
+			last->stride = stretch.first_block - last->first_block;
+		last->groups += stretch.groups;
 	}
 	else
-	{
-		write_entry(index, &change, number++, group);
-		if (place > 0 && behind > 0)
-		{
-			BfGroup		rest;
+		publication->new[publication->new_count++] = stretch;
+}
 
-			bf_index_find_group(geometry, group->level, group->first_range + group->ranges, &rest);
-			write_entry(index, &change, number, &rest);
-			if (behind > 1)
-			{
-				BfStoredStretch *entry = open_entry(index, &change, number);
+/* The groups `first` to `end` (exclusive) of a stretch. */
+static NewStretch
+part_of(const BfGeometry *geometry, const BfStretch *stretch, uint32 first, uint32 end)
+{
+	return (NewStretch) {
+		.first_range = stretch->first_range + first * stretch->ranges,
+		.groups = end - first,
+		.ranges = stretch->ranges,
+		.first_block = stretch->first_block + first * stretch->stride,
+		.stride = end - first > 1 ? stretch->stride : 0,
+		.lines = &geometry->lines[(stretch - geometry->stretch) * geometry->columns]
+	};
+}
 
-				entry->groups = behind;
-				entry->stride = stretch->stride;
-				seal_entry(entry, group->columns);
-			}
-		}
-		trim_entry(index, &change, stretch->entry, place > 0 ? 0 : 1, place > 0 ? place : behind);
-	}
-	end_change(&change);
+static NewStretch
+stretch_of_group(const BfGroup *group)
+{
+	return (NewStretch) {
+		.first_range = group->first_range,
+		.groups = 1,
+		.ranges = group->ranges,
+		.first_block = group->first_block,
+		.lines = group->lines
+	};
 }
 
 static int
-compare_descending(const void *a, const void *b)
+compare_entry_numbers(const void *a, const void *b)
 {
 	uint32		x = *(const uint32 *) a,
 				y = *(const uint32 *) b;
 
-	return x > y ? -1 : x < y;
+	return x < y ? -1 : x > y;
 }
 
-/* Lists the entries of a level's stretches, the highest number first. */
-static uint32 *
-list_entries(const BfGeometry *geometry, int level)
+/*
+ * Finds out what changes in the directory if the groups take the place of all groups that have their ranges. The entry
+ * of the stretch before them goes too if the first group continues it.
+ */
+static EntriesChange
+plan_publication(const BfGeometry *geometry, const BfGroup *groups, int count)
 {
-	const BfLevel *of = &geometry->level[level];
-	uint32	   *entries = palloc(of->stretches * sizeof(uint32));
+	const BfLevel *of = &geometry->level[groups->level];
+	const uint32 first = groups->first_range;
+	const uint64 end = (uint64) groups[count - 1].first_range + groups[count - 1].ranges;
+	const NewStretch first_new = stretch_of_group(groups);
+	EntriesChange publication = {
+		.level = groups->level,
+		.columns = geometry->columns,
+		.old = palloc((of->stretches + 1) * sizeof(uint32)),
+		.new = palloc((of->stretches + count + 2) * sizeof(NewStretch))
+	};
+	NewStretch	behind = {0};
 
 	for (uint32 i = 0; i < of->stretches; i++)
-		entries[i] = geometry->stretch[of->first_stretch + i].entry;
-	qsort(entries, of->stretches, sizeof(uint32), compare_descending);
-	return entries;
+	{
+		const BfStretch *stretch = &geometry->stretch[of->first_stretch + i];
+		const uint64 stretch_end = stretch->first_range + (uint64) stretch->groups * stretch->ranges;
+		const NewStretch whole = part_of(geometry, stretch, 0, stretch->groups);
+
+		if (stretch->first_range >= end || stretch_end < first ||
+			(stretch_end == first && !continues(&publication, &whole, &first_new)))
+			continue;
+		publication.old[publication.old_count++] = stretch->entry;
+		publication.old_groups += stretch->groups;
+		if (stretch->first_range < first)
+			add_stretch(&publication, part_of(geometry, stretch, 0,
+											  (Min(first, stretch_end) - stretch->first_range) / stretch->ranges));
+		if (stretch_end > end)
+			behind = part_of(geometry, stretch, (end - stretch->first_range) / stretch->ranges, stretch->groups);
+	}
+	for (int i = 0; i < count; i++)
+		add_stretch(&publication, stretch_of_group(&groups[i]));
+	if (behind.groups > 0)
+		add_stretch(&publication, behind);
+	qsort(publication.old, publication.old_count, sizeof(uint32), compare_entry_numbers);
+	return publication;
 }
 
 bool
-bf_index_can_publish_union(Relation index, int level)
+bf_index_can_publish(Relation index, const BfGroup *groups, int count)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
-	const uint32 count = geometry->level[level].stretches;
-	uint32	   *entries = list_entries(geometry, level);
+	const EntriesChange publication = plan_publication(geometry, groups, count);
+	const BfStretch *before = groups->first_range == 0 ? NULL :
+		bf_index_stretch_of(geometry, groups->level, groups->first_range - 1);
+	const uint32 old = publication.old_count + (before != NULL);
+	const uint32 begin = geometry->stretches - Min(old, geometry->stretches);
+	const uint32 end = Max(geometry->stretches, begin + publication.new_count + (before != NULL));
 	uint32		pages[MOST_PAGES_OF_CHANGE];
 	int			used = 0;
-	bool		can = true;
 
-	/*
-	 * Counts the pages of the level's entries, and of the last entries of the directory, which are moved to the places
-	 * of the level's entries.
-	 */
-	for (uint32 i = 0; i < 2 * count && can; i++)
+	Assert(groups->first_block == 0);	/* so that no group continues a stretch: there are as many new ones as can be */
+	/* the entries that go, perhaps that of the stretch before, those that move to their places, and new ones */
+	for (uint32 i = 0; i < old + (end - begin); i++)
 	{
-		const uint32 entry = i < count ? entries[i] : geometry->stretches - 1 - (i - count);
+		const uint32 entry = i < publication.old_count ? publication.old[i] :
+			i < old ? before->entry : begin + (i - old);
 		const uint32 page = pages_for(entry + 1, geometry->columns);
 		int			at = 0;
 
 		while (at < used && pages[at] != page)
 			at++;
-		can = page == 0 || at < used || used < MOST_PAGES_OF_CHANGE;
-		if (page > 0 && at == used && can)
-			pages[used++] = page;
+		if (page == 0 || at < used)
+			continue;
+		if (used == MOST_PAGES_OF_CHANGE)
+			return false;
+		pages[used++] = page;
 	}
-	pfree(entries);
-	return can;
+	for (uint32 entry = geometry->stretches; entry < end; entry++)
+		if (!make_room(index, entry))
+			return false;
+	return true;
 }
 
-/*
- * Puts the group in the place of all groups of its level, which has one entry of the directory afterwards. The entries
- * at the end of the directory are moved to the places of the level's other entries. Directory pages that have no entry
- * any more become free.
- */
 void
-bf_index_publish_union(Relation index, const BfGroup *group)
+bf_index_publish(Relation index, const BfGroup *groups, int count)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
-	const uint32 count = geometry->level[group->level].stretches;
-	uint32	   *entries = list_entries(geometry, group->level);
+	const EntriesChange publication = plan_publication(geometry, groups, count);
 	Change		change;
 
-	Assert(group->first_range == 0 && group->ranges > geometry->level[group->level].covered);
 	begin_change(index, &change);
+	for (uint32 i = 0; i < publication.new_count; i++)
+	{
+		const NewStretch *stretch = &publication.new[i];
+		BfStoredStretch *entry = open_entry(index, &change, i < publication.old_count ? publication.old[i] :
+											change.meta->stretches + (i - publication.old_count));
+
+		memset(entry, 0, offsetof(BfStoredStretch, lines));
+		entry->first_range = stretch->first_range;
+		entry->groups = stretch->groups;
+		entry->ranges = stretch->ranges;
+		entry->level = publication.level;
+		entry->first_block = stretch->first_block;
+		entry->stride = stretch->stride;
+		memcpy(entry->lines, stretch->lines, publication.columns * sizeof(uint32));
+		entry->checksum = bf_index_entry_checksum(entry, publication.columns);
+	}
+	if (publication.new_count > publication.old_count)
+		change.meta->stretches += publication.new_count - publication.old_count;
 	/*
-	 * entries[] has the numbers of the level's entries, the highest first. So an entry that is moved to another place
-	 * is never one of the level's own.
+	 * The last entries move to the places that are left over, the highest place first: so none of them is such a place.
 	 */
-	for (uint32 i = 0; i + 1 < count; i++)
+	for (uint32 i = publication.old_count; i > publication.new_count; i--)
 	{
 		const uint32 last = --change.meta->stretches;
 
-		if (entries[i] != last)
+		if (publication.old[i - 1] != last)
 		{
 			const BfStoredStretch *from = open_entry(index, &change, last);
-			BfStoredStretch *to = open_entry(index, &change, entries[i]);
+			BfStoredStretch *to = open_entry(index, &change, publication.old[i - 1]);
 
-			memcpy(to, from, (char *) bf_index_entry_at(to, 1, group->columns) - (char *) to);
+			memcpy(to, from, (char *) bf_index_entry_at(to, 1, publication.columns) - (char *) to);
 		}
 	}
-	write_entry(index, &change, entries[count - 1], group);
-	change.meta->groups[group->level] = 1;
-	change.meta->directory_pages =
-		Min(change.meta->directory_pages, pages_for(change.meta->stretches, group->columns));
+	change.meta->groups[publication.level] += publication.new_groups - publication.old_groups;
+	if (publication.new_count < publication.old_count)
+		change.meta->directory_pages =
+			Min(change.meta->directory_pages, pages_for(change.meta->stretches, publication.columns));
 	end_change(&change);
-	pfree(entries);
+	pfree(publication.old);
+	pfree(publication.new);
 }

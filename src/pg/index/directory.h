@@ -13,42 +13,27 @@
 #include "storage/bufmgr.h"
 
 /*
- * Makes room in the directory for `count` new entries: one for a group that is added, BF_MOST_ENTRIES_RESERVED for
- * one that replaces another. Returns false if the directory is full.
- */
-extern bool bf_index_reserve_entries(Relation index, uint32 count);
-
-/*
  * Returns the page at this block, locked exclusively, to be overwritten: a new page at the end of the file, or a free
  * page before it.
  */
 extern Buffer bf_index_new_page(Relation index, BlockNumber block);
 
 /*
- * Publishes a group whose pages have been written, as the next group of its level. REQUIRES:
- * bf_index_reserve_entries() was called before first_block was chosen, since it may take a page for the directory;
- * nobody else adds groups (ShareUpdateExclusiveLock on the heap, or the index is new).
+ * Can these groups, which follow each other on a level, be published in the place of all groups that have their ranges?
+ * Makes room for them in the directory. Not if the directory is full, or if more than three of its pages would change,
+ * since all changes have to be in one WAL record. REQUIRES: for bf_index_publish(), except that first_block is not
+ * looked at; afterwards first_block is chosen, since this may take a page for the directory.
  */
-extern void bf_index_publish_group(Relation index, const BfGroup *group);
+extern bool bf_index_can_publish(Relation index, const BfGroup *groups, int count);
 
 /*
- * Publishes a group whose pages have been written. It takes the place of the group with the same ranges. REQUIRES: as
- * for bf_index_publish_group(); all ranges are unsummarized on the pages of both groups.
+ * Publishes groups whose pages have been written. They follow each other on a level, begin where a group of the level
+ * begins or where the last one ends, and take the place of all groups that have their ranges. REQUIRES:
+ * bf_index_can_publish() has returned true; the last of them ends where a group does, or behind the last one; all
+ * ranges are unsummarized on the pages of the groups that go; nobody else adds groups (ShareUpdateExclusiveLock on the
+ * heap, or the index is new).
  */
-extern void bf_index_publish_replacement(Relation index, const BfGroup *group);
-
-/*
- * Can a group be published in the place of all groups of a level? Not if that would change more than three directory
- * pages, since all changes have to be in one WAL record.
- */
-extern bool bf_index_can_publish_union(Relation index, int level);
-
-/*
- * Publishes a group whose pages have been written. It takes the place of all groups of its level. It begins with range
- * 0, and has more ranges than all these groups together. REQUIRES: bf_index_can_publish_union() has returned true;
- * nobody else adds groups; all ranges are unsummarized on the pages of the old groups and of the new one.
- */
-extern void bf_index_publish_union(Relation index, const BfGroup *group);
+extern void bf_index_publish(Relation index, const BfGroup *groups, int count);
 
 /*
  * Makes writers visit the ranges of a level up to `end` (exclusive) from now on. To be called before these ranges
@@ -70,44 +55,6 @@ extern void bf_index_publish_placeholders(Relation index);
  * whether the page said `from`. Counts a publication even if nothing else was changed.
  */
 extern bool bf_index_set_beyond(Relation index, BfBeyond from, BfBeyond to);
-
-/*
- * Notes down the false-positive rate that a range above level 0 still has after it was summarized anew. So ranges
- * with about this rate are not summarized anew in vain. REQUIRES: nobody else adds groups.
- */
-extern void bf_index_note_in_vain(Relation index, double rate);
-
-/*
- * Notes down the rates that ranges of level 0 still have after they were summarized anew: from `least` to `most` times
- * the rate that was asked for. REQUIRES: nobody else adds groups.
- */
-extern void bf_index_note_in_vain_below(Relation index, double least, double most);
-
-/* How many ranges of level 0 are full in at least one column, and the first of them. */
-typedef struct BfFullRanges
-{
-	uint32		count;
-	uint32		first;			/* set if count is not 0 */
-} BfFullRanges;
-
-static inline void
-bf_index_count_full(BfFullRanges *full, uint32 range)
-{
-	if (full->count++ == 0)
-		full->first = range;
-}
-
-/*
- * Notes down how many ranges of level 0 are full, and where the first one is, if that has changed. REQUIRES: nobody
- * else adds groups.
- */
-extern void bf_index_note_full_ranges(Relation index, const BfGeometry *geometry, const BfFullRanges *full);
-
-/*
- * Notes down whether the next search for groups to replace (replace.c) also looks for groups that have lost most of
- * their items, even if no rows were deleted meanwhile. REQUIRES: nobody else adds groups.
- */
-extern void bf_index_note_sample_again(Relation index, bool again);
 
 /* Settles the number of pages for each range of level 0. REQUIRES: nobody else adds groups; there is no group yet. */
 extern void bf_index_settle_pages_per_range(Relation index, BlockNumber pages_per_range);

@@ -20,6 +20,7 @@
 #include "access/genam.h"
 #include "common/hashfn.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/memutils.h"
 
@@ -361,7 +362,8 @@ bf_index_estimate(PlannerInfo *root, const IndexOptInfo *info, Relation index, c
 	Answer		mean;
 	const Answer *answer;
 
-	if (index == NULL || clauses == NIL || !bf_index_may_ask(root, info))
+	/* where a unique key names the row, its own index is read, whatever this one says */
+	if (index == NULL || clauses == NIL || !bf_index_may_ask(root, info) || sb_is_by_unique_key(root, info->rel))
 		return 0;
 	comparisons = palloc(list_length(clauses) * sizeof(BfComparison));
 	count = get_comparisons(root, info, clauses, comparisons);

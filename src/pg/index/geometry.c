@@ -4,7 +4,7 @@
  * the meta page and on pages of its own, is the list of the stretches.
  *
  * The geometry is cached in the relation cache. A group itself never changes, but groups are added, and a group may
- * be replaced by another one (replace.c, unite.c). So a cached geometry may lack the newest groups, and may have
+ * be replaced by another one (remake.c). So a cached geometry may lack the newest groups, and may have
  * groups that were replaced. The ranges of a replaced group are unsummarized on its pages, or these pages belong to
  * another group or to the directory now. Each change adds 1 to the number of publications on the meta page, so a
  * writer sees whether it has the newest geometry.
@@ -263,13 +263,6 @@ read_geometry(Relation index)
 	header.beyond = meta->beyond;
 	header.columns = meta->columns;
 	header.most_levels = meta->levels;
-	header.in_vain = meta->in_vain;
-	header.least_in_vain = meta->least_in_vain;
-	header.in_vain_below = meta->in_vain_below;
-	header.least_in_vain_below = meta->least_in_vain_below;
-	header.full_ranges = meta->full_ranges;
-	header.full_block = meta->full_block;
-	header.sample_again = meta->sample_again != 0;
 	header.upper = meta->upper;
 	header.end_block = 1;
 	header.directory_pages = meta->directory_pages;
@@ -495,14 +488,6 @@ bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group,
 	if (replaced)
 		return NULL;
 	return bf_index_filter_page(index, BufferGetBlockNumber(buffer), BufferGetPage(buffer), group, column, number);
-}
-
-const BfStretch *
-bf_index_last_stretch(const BfGeometry *geometry, int level)
-{
-	const BfLevel *of = &geometry->level[level];
-
-	return of->stretches == 0 ? NULL : &geometry->stretch[of->first_stretch + of->stretches - 1];
 }
 
 BlockNumber

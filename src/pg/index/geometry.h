@@ -54,13 +54,6 @@ typedef struct BfGeometry
 	BlockNumber used_blocks;	/* number of blocks of the groups, the directory and the meta page */
 	uint32		directory_pages;
 	uint32		stretches;
-	double		in_vain;		/* this field and the next six: see BfMetaPage */
-	double		least_in_vain;
-	double		in_vain_below;
-	double		least_in_vain_below;
-	uint32		full_ranges;
-	BlockNumber full_block;
-	bool		sample_again;
 	BfParameters upper;			/* parameters of the levels above 0 */
 	BfLevel		level[BF_INDEX_MAX_LEVELS];
 	BfParameters *column;		/* parameters of each column on level 0 */
@@ -170,9 +163,6 @@ extern void bf_index_outdate_geometries(Relation index);
 
 /* The stretch that has this range of a level. REQUIRES: range < geometry->level[level].covered. */
 extern const BfStretch *bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range);
-
-/* The last stretch of a level; NULL if it has none. */
-extern const BfStretch *bf_index_last_stretch(const BfGeometry *geometry, int level);
 
 /*
  * The first function returns the number of pages in a column's run in a group, the second the first block of the run.

@@ -22,13 +22,15 @@
 #include "index/wal.h"
 
 void
-bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines)
+bf_index_settle_by_group_before(const BfGeometry *geometry, int level, uint32 first, uint32 ranges, uint32 *lines)
 {
-	const BfStretch *stretch = bf_index_last_stretch(geometry, level);
+	BfGroup		before;
 
-	if (stretch != NULL && stretch->ranges == ranges)
-		bf_index_settle_lines(lines, &geometry->lines[(stretch - geometry->stretch) * geometry->columns],
-							  geometry->columns);
+	if (first == 0)
+		return;
+	bf_index_find_group(geometry, level, first - 1, &before);
+	if (before.ranges == ranges)
+		bf_index_settle_lines(lines, before.lines, geometry->columns);
 }
 
 /* ----------------------------------------------------------------- in memory */
@@ -255,7 +257,7 @@ bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, B
 	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
 		find_full_ranges(lines, column, NULL);
 	write_pages(index, lines, state, horizons);
-	bf_index_publish_group(index, &lines->group);
+	bf_index_publish(index, &lines->group, 1);
 }
 
 /*
@@ -287,28 +289,37 @@ empty_pages(Relation index, const BfGroup *group)
 }
 
 void
-bf_index_replace_groups(Relation index, const BfGeometry *geometry, BfGroup *group)
+bf_index_replace_groups(Relation index, const BfGeometry *geometry, BfGroup *groups, int count)
 {
-	const uint64 end = Min((uint64) group->first_range + group->ranges, geometry->level[group->level].covered);
-	BfGroupLines pages;
-	BfGroup		old = {0};
+	const int	level = groups->level;
+	const uint64 end = Min((uint64) groups[count - 1].first_range + groups[count - 1].ranges,
+						   geometry->level[level].covered);
+	BlockNumber pages = 0;
+	BlockNumber block;
+	BfGroup		old;
 
 	/*
 	 * Sessions with an old geometry may come to the pages of the old groups at any time. So these pages are emptied
 	 * first: nobody may rely on them any more.
 	 */
-	for (uint32 range = group->first_range; range < end; range = old.first_range + old.ranges)
+	for (uint64 range = groups->first_range; range < end; range = (uint64) old.first_range + old.ranges)
 	{
-		bf_index_find_group(geometry, group->level, range, &old);
+		bf_index_find_group(geometry, level, range, &old);
 		empty_pages(index, &old);
 	}
-	group->first_block = bf_index_find_space(index, bf_index_group_pages(group));
-	bf_index_make_lines(&pages, geometry, group);
-	write_pages(index, &pages, BF_UNSUMMARIZED, (BfHorizons) {0});
-	if (old.first_range == group->first_range && old.ranges == group->ranges)
-		bf_index_publish_replacement(index, group);
-	else
-		bf_index_publish_union(index, group);
+	for (int i = 0; i < count; i++)
+		pages += bf_index_group_pages(&groups[i]);
+	block = bf_index_find_space(index, pages);
+	for (int i = 0; i < count; i++)
+	{
+		BfGroupLines lines;
+
+		groups[i].first_block = block;
+		bf_index_make_lines(&lines, geometry, &groups[i]);
+		write_pages(index, &lines, BF_UNSUMMARIZED, (BfHorizons) {0});
+		block += bf_index_group_pages(&groups[i]);
+	}
+	bf_index_publish(index, groups, count);
 }
 
 /* Changes and logs one page. */

@@ -34,10 +34,12 @@ typedef struct BfRangeLines
 } BfRangeLines;
 
 /*
- * lines[] is how many lines a filter of each column needs in a new group of `ranges` ranges. If the level's last group
- * has as many ranges, and its lines are enough and not much more, lines[] becomes these (bf_index_settle_lines()).
+ * lines[] is how many lines a filter of each column needs in a new group of `ranges` ranges that begins with range
+ * `first`. If the group before has as many ranges, and its lines are enough and not much more, lines[] becomes these
+ * (bf_index_settle_lines()).
  */
-extern void bf_index_settle_by_last_group(const BfGeometry *geometry, int level, uint32 ranges, uint32 *lines);
+extern void bf_index_settle_by_group_before(const BfGeometry *geometry, int level, uint32 first, uint32 ranges,
+											uint32 *lines);
 
 /* The bytes of the filters of one range. */
 extern Size bf_index_bytes_of_range(const BfGroup *group);
@@ -65,17 +67,16 @@ extern void bf_index_free_lines(BfGroupLines *lines);
 
 /*
  * Writes and publishes a new group. The ranges of `lines` get the state and their bits, the others are unsummarized.
- * The group's first block is chosen here. REQUIRES: bf_index_reserve_entries() was called.
+ * The group's first block is chosen here. REQUIRES: bf_index_can_publish() has returned true.
  */
 extern void bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons);
 
 /*
- * Writes a group, and publishes it in the place of the groups that have its ranges now. The group's first block is
- * chosen here, on other pages than theirs. Afterwards all ranges are unsummarized on the pages of all these groups.
- * REQUIRES: the group has the ranges of one other group, and bf_index_reserve_entries() was called; or it has all
- * ranges of its level's groups and more, and bf_index_can_publish_union() has returned true.
+ * Writes groups that follow each other, and publishes them in the place of the groups that have their ranges now, if
+ * there are any. Their first blocks are chosen here, on other pages than those of these groups. Afterwards all ranges
+ * are unsummarized on the pages of all of them, new and old. REQUIRES: bf_index_can_publish() has returned true.
  */
-extern void bf_index_replace_groups(Relation index, const BfGeometry *geometry, BfGroup *group);
+extern void bf_index_replace_groups(Relation index, const BfGeometry *geometry, BfGroup *groups, int count);
 
 /*
  * Brings the ranges of `lines` to a new state, on all pages of a group that exists:

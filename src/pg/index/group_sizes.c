@@ -230,6 +230,49 @@ decide_with_added(BfGroupsToBuild *groups, const BfCounts *columns, int column_c
 		*groups = anew;
 }
 
+/*
+ * The next group is to get `ranges` ranges. If one of them would be full in it, returns how many lie before that one,
+ * else `ranges`.
+ */
+static uint32_t
+ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges)
+{
+	uint32_t	before = ranges;
+
+	for (int column = 0; column < column_count; column++)
+	{
+		const double far_above = bf_index_far_above(&columns[column], ranges);
+
+		for (uint32_t i = 0; i < before; i++)
+			if (columns[column].items[i] >= far_above)
+				before = i;
+	}
+	return before;
+}
+
+/*
+ * Cuts ranges far above the others out of the next group, which is to get `ranges` ranges. Returns how many it gets. If
+ * several are cut out, the first of them may leave a group in which another one is far above the others.
+ */
+static uint32_t
+without_full(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t ranges)
+{
+	uint32_t	before;
+
+	if (groups->is_far_above || groups->level > 0 || groups->keeps_full)
+	{
+		before = groups->is_far_above ? 1 : ranges;
+		groups->is_far_above = false;
+		return before;
+	}
+	while ((before = ranges_before_full(columns, column_count, ranges)) < ranges && before > 0)
+	{
+		groups->is_far_above = true;
+		ranges = before;
+	}
+	return before == 0 ? 1 : ranges;
+}
+
 uint32_t
 bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin,
 						uint32_t count, uint32_t *lines)
@@ -238,12 +281,17 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 
 	if (groups->sizes[0] == 0)
 		decide_groups(groups, columns, column_count, begin, count, lines);
-	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count))
+	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count) &&
+			 !groups->is_far_above)
 		decide_with_added(groups, columns, column_count, begin, count, lines);
-	ranges = groups->sizes[0];
+	ranges = without_full(groups, columns, column_count, groups->sizes[0]);
 	find_lines(columns, column_count, 0, ranges, lines);
-	memmove(groups->sizes, groups->sizes + 1, (BF_MOST_GROUPS - 1) * sizeof(uint32_t));
-	groups->sizes[BF_MOST_GROUPS - 1] = 0;
+	groups->sizes[0] -= ranges;
+	if (groups->sizes[0] == 0)
+	{
+		memmove(groups->sizes, groups->sizes + 1, (BF_MOST_GROUPS - 1) * sizeof(uint32_t));
+		groups->sizes[BF_MOST_GROUPS - 1] = 0;
+	}
 	return ranges;
 }
 

@@ -1,7 +1,8 @@
 /*
  * kept_pin.c: keeps a page pinned as long as a statement writes rows into an index.
  *
- * To pin a page and to give it back for each row would be most of what a row in new pages costs. PostgreSQL 17 has a
+ * To pin a page and to give it back for each row costs a row in new pages 16 % more CPU with three indexes, 1 to 7 %
+ * with one (INSERT ... SELECT of 1.5 and 3 million rows, 15.20). PostgreSQL 17 has a
  * function for access methods that ends what they keep for a statement (aminsertcleanup), but 15 and 16 have none, and
  * 17 does not call it after an error. So a pin ends with the memory of its statement. That alone does not do, for two
  * reasons. When a resource owner ends before the memory, it warns of a pin that is still there. So these pins belong to

@@ -10,7 +10,7 @@
 #include "index/keys.h"
 #include "index/sizes.h"
 
-StaticAssertDecl(offsetof(BfMetaPage, column) == 120, "the meta page is stored as it is");
+StaticAssertDecl(offsetof(BfMetaPage, column) == 96, "the meta page is stored as it is");
 StaticAssertDecl(sizeof(BfParameters) == 24, "parameters are stored as they are");
 StaticAssertDecl(offsetof(BfStoredStretch, lines) == 24, "entries of the directory are stored as they are");
 StaticAssertDecl(sizeof(BfDirectoryPage) == 8, "the directory page is stored as it is");
@@ -165,8 +165,6 @@ bf_index_meta_page(Relation index, Page page)
 		meta->pages_per_range <= BF_INDEX_MAX_PAGES_PER_RANGE && meta->levels >= 1 &&
 		meta->levels <= BF_INDEX_MAX_LEVELS && meta->beyond <= BF_BEYOND_EMPTY &&
 		meta->directory_pages <= BF_INDEX_MAX_DIRECTORY_PAGES &&
-		meta->least_in_vain_below >= 0 && meta->least_in_vain_below <= meta->in_vain_below &&
-		meta->least_in_vain >= 0 && meta->least_in_vain <= meta->in_vain && meta->in_vain <= 1 &&
 		is_in_range(&meta->upper);
 	for (int column = 0; good && column < meta->columns; column++)
 		good = is_in_range(&meta->column[column]);

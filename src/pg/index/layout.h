@@ -32,13 +32,11 @@
  *
  * The *directory* says where the groups lie, stretch by stretch. A *stretch* consists of groups of one level that
  * follow each other, and that have the same number of ranges, filters of the same sizes, and the same distance from
- * each group to the next. A group that is added lengthens the last stretch of its level, or begins a new one. So the
- * directory is short, however many groups there are.
+ * each group to the next. So the directory is short, however many groups there are.
  *
  * The parameters are written when the index is made, and do not change after that, with one exception: if
- * pages_per_range was not given, it is chosen before the first group is made. Of the other fields these never become
- * smaller: `publications`, `begun`, `in_vain` and `in_vain_below`. `groups`, `stretches` and `directory_pages` become
- * smaller only when groups are united (unite.c).
+ * pages_per_range was not given, it is chosen before the first group is made. Of the other fields `publications` and
+ * `begun` never become smaller.
  *
  * Groups and directory pages lie from block 1 on, in any order. Other pages, between them or behind the last one, are
  * free (space.c): they belonged to a replaced group or to the directory, or were left there by a crash or an error.
@@ -48,13 +46,13 @@
  * file.
  */
 #define BF_INDEX_MAGIC 0x78496642	/* "BfIx" */
-#define BF_INDEX_VERSION 2
+#define BF_INDEX_VERSION 3
 #define BF_INDEX_MAX_DIRECTORY_PAGES 500
 /*
- * Before a group is published, room in the directory is reserved for up to this many entries. The publication may write
- * fewer, so the last directory page may be empty.
+ * Before groups are published, room in the directory is made for up to this many new entries. The publication may write
+ * fewer, so the last directory pages may be empty.
  */
-#define BF_MOST_ENTRIES_RESERVED 2
+#define BF_MOST_ENTRIES_RESERVED (BF_MOST_PLANNED + 2)
 
 /* How the items of one column on level 0, or of all columns on the levels above, become bits. */
 typedef struct BfParameters
@@ -98,23 +96,7 @@ typedef struct BfMetaPage
 	uint32		groups[BF_INDEX_MAX_LEVELS];	/* published groups of each level */
 	uint32		begun[BF_INDEX_MAX_LEVELS]; /* ranges from this one on were never placeholders or summarized */
 	uint32		beyond;			/* a BfBeyond: what is known of the heap behind the ranges of level 0 that have begun */
-	/*
-	 * The highest and the lowest false-positive rate of the ranges above level 0 that were still too full after they
-	 * had been summarized anew (refresh.c); 0: there was no such range.
-	 */
-	float4		in_vain;
-	float4		least_in_vain;
-
-	/*
-	 * The highest and the lowest rate of the ranges of level 0 that were still too full after they had been summarized
-	 * anew, as multiples of the rate that was asked for; 0: there was no such range.
-	 */
-	float4		in_vain_below;
-	float4		least_in_vain_below;
-	/* how many ranges of level 0 were full in a column when they were counted last (refresh.c, build.c) */
-	uint32		full_ranges;
-	BlockNumber full_block;		/* the first block of the first such range */
-	uint32		sample_again;	/* 1: the last sample found groups that were many times too large (replace.c) */
+	uint32		zero;
 	BfParameters upper;			/* parameters of all columns on the levels above 0 */
 	BfParameters column[FLEXIBLE_ARRAY_MEMBER];
 } BfMetaPage;

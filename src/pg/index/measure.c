@@ -1,6 +1,5 @@
 /*
- * measure.c: how full the filters of ranges are: how many items they have, what their false-positive rates are, and
- * which range of a group is the fullest.
+ * measure.c: how full the filters of ranges are: how many items they have, and what their false-positive rates are.
  *
  * All of this follows from the numbers of bits that are set. A filter consists of lines of 64 bytes, and an item has
  * all its bits in one line. So a line's rate is f^k, if the share f of its bits is set and an item has k bits
@@ -14,6 +13,9 @@
 
 #include "index/geometry.h"
 #include "index/layout.h"
+
+/* A range of this false-positive rate that was to have a lower one is read by most look-ups. */
+#define SATURATED 0.5
 
 void
 bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
@@ -59,94 +61,64 @@ items_of(const BfRangeMeasure *range, uint32 lines, int hashes)
 	return lines * log1p(-Min(fill, 1 - 1 / bits)) / (hashes * log1p(-1 / bits));
 }
 
-void
-bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
-							BfRangeMeasure *ranges)
+static void
+measure_column(Relation index, const BfGroup *group, int column, const BfParameters *parameters, BlockNumber most,
+			   BfGroupMeasure *measure, bool *is_full)
 {
-	BlockNumber pages = bf_index_column_pages(group, column);
-	BlockNumber read = Min(pages, most);
+	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
+	const BlockNumber pages = bf_index_column_pages(group, column);
+	const BlockNumber read = Min(pages, most);
+	double		sum = 0;
+	uint32		count = 0;
 
 	for (BlockNumber i = 0; i < read; i++)
-		bf_index_measure_page(index, group, column, (uint64) i * pages / read, hashes, ranges);
+		bf_index_measure_page(index, group, column, (uint64) i * pages / read, parameters->hashes, ranges);
+	for (uint32 i = 0; i < group->ranges; i++)
+	{
+		const BfRangeMeasure *of = &ranges[i];
+		double		rate;
+
+		measure->items.of[column][i] = -1;
+		/* another session may mark a range as full between two pages */
+		if (of->is_full)
+		{
+			measure->items.of[column][i] = INFINITY;
+			is_full[i] = true;
+		}
+		else if (of->lines > 0)
+		{
+			rate = of->rates / of->lines / parameters->false_positive_rate;
+			measure->lines += of->lines;
+			measure->bits_set += of->bits_set;
+			measure->items.of[column][i] = items_of(of, group->lines[column], parameters->hashes);
+			measure->rates[i] = Max(measure->rates[i], rate);
+			measure->saturated |= rate >= BF_TOO_FULL && of->rates / of->lines >= SATURATED;
+			sum += rate;
+			count++;
+		}
+	}
+	if (count > 0)
+		measure->rate = Max(measure->rate, sum / count);
 }
 
 void
-bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, BlockNumber most,
-						double items[BF_INDEX_MAX_RANGES])
+bf_index_measure_group(Relation index, const BfGeometry *geometry, const BfGroup *group, BlockNumber pages,
+					   BfGroupMeasure *measure)
 {
-	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-	const int	hashes = bf_index_parameters(geometry, group->level, column)->hashes;
+	bool		is_full[BF_INDEX_MAX_RANGES] = {false};
 
-	bf_index_measure_some_pages(index, group, column, hashes, most, ranges);
-	for (uint32 range = 0; range < group->ranges; range++)
-	{
-		const BfRangeMeasure *of = &ranges[range];
-
-		/* Another session may mark a range as full between two pages. */
-		if (of->is_full)
-			items[range] = INFINITY;
-		else
-			items[range] = of->lines == 0 ? -1 : items_of(of, group->lines[column], hashes);
-	}
-}
-
-/*
- * Estimates the false-positive rate of one range in a column from some of the group's pages for this column, spread
- * evenly. Returns 0 if the range is not summarized on these pages.
- */
-static double
-rate_of_range(Relation index, const BfGroup *group, int column, uint32 range, int hashes)
-{
-	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-
-	bf_index_measure_some_pages(index, group, column, hashes, BF_PAGES_THAT_TELL, ranges);
-	return ranges[range].lines == 0 ? 0 : ranges[range].rates / ranges[range].lines;
-}
-
-double
-bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range)
-{
-	double		most = 0;
-
+	memset(measure->rates, 0, sizeof measure->rates);
+	measure->rate = 0;
+	measure->full = 0;
+	measure->lines = measure->bits_set = 0;
+	measure->saturated = false;
 	for (int column = 0; column < group->columns; column++)
-		most = Max(most, rate_of_range(index, group, column, range,
-									   bf_index_parameters(geometry, group->level, column)->hashes));
-	return most;
-}
-
-double
-bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
-					   double end, uint32 *range)
-{
-	double		fullest = 0;
-
-	for (int column = 0; column < group->columns; column++)
-	{
-		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-		int			hashes = bf_index_parameters(geometry, group->level, column)->hashes;
-		double		worst = bound;
-		uint32		candidate = group->ranges;
-		double		rate;
-
-		/* The first page names a candidate, which is then looked at more closely. */
-		bf_index_measure_page(index, group, column, 0, hashes, ranges);
-		for (uint32 i = 0; i < group->ranges; i++)
+		measure_column(index, group, column, bf_index_parameters(geometry, group->level, column), pages, measure,
+					   is_full);
+	for (uint32 i = group->ranges; i-- > 0;)
+		if (is_full[i])
 		{
-			rate = ranges[i].lines > 0 ? ranges[i].rates / ranges[i].lines : 0;
-			if (rate > worst && rate < end)
-			{
-				worst = rate;
-				candidate = i;
-			}
+			measure->full++;
+			measure->first_full = i;
 		}
-		if (candidate == group->ranges)
-			continue;
-		rate = rate_of_range(index, group, column, candidate, hashes);
-		if (rate > Max(bound, fullest) && rate < end)
-		{
-			fullest = rate;
-			*range = candidate;
-		}
-	}
-	return fullest;
 }

@@ -24,38 +24,42 @@ typedef struct BfRangeMeasure
 extern void bf_index_measure_page(Relation index, const BfGroup *group, int column, BlockNumber page, int hashes,
 								  BfRangeMeasure *ranges);
 
+/* How many items ranges that follow each other have in each column: as in BfCounts. */
+typedef struct BfItems
+{
+	double		of[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];
+} BfItems;
+
+/* What the bits of a group tell. */
+typedef struct BfGroupMeasure
+{
+	BfItems		items;			/* -1: the range is not summarized; infinite: it is full, and its bits tell nothing */
+	/*
+	 * The false-positive rate of each range, as a multiple of the rate that was asked for: the highest of its columns.
+	 * 0: the range is not summarized, or full in all columns.
+	 */
+	double		rates[BF_INDEX_MAX_RANGES];
+	double		rate;			/* the mean of a column's rates: the highest of the columns */
+	uint32		full;			/* how many ranges are full in a column */
+	uint32		first_full;		/* the first of them, counted within the group */
+	uint64		lines;			/* how many lines were measured */
+	uint64		bits_set;		/* and how many of their bits are set */
+	bool		saturated;		/* a range answers most questions with "perhaps", so that mostly it is read */
+} BfGroupMeasure;
+
 /*
- * This many pages of a column in a group, or all if there are fewer, tell how full the ranges are. One page is not
- * enough: if a group has many ranges, a page has only one line of each. (Before replace.c replaces a group, it reads
- * more.)
+ * Measures a group by at most `pages` pages of each column, spread evenly. One page has as many lines of each range as
+ * a page has positions, which tells the mean over the ranges. BF_PAGES_THAT_TELL pages tell what each range has.
  */
 #define BF_PAGES_THAT_TELL 16
 
-/* Does what bf_index_measure_page() does, for at most `most` pages of a column, spread evenly over all of them. */
-extern void bf_index_measure_some_pages(Relation index, const BfGroup *group, int column, int hashes, BlockNumber most,
-										BfRangeMeasure *ranges);
+extern void bf_index_measure_group(Relation index, const BfGeometry *geometry, const BfGroup *group, BlockNumber pages,
+								   BfGroupMeasure *measure);
 
 /*
- * Estimates from the bits of a group how many items each of its ranges has in a column. items[i] becomes -1 if range i
- * is not summarized. It becomes infinite if range i is full: the bits of a full range tell nothing, but it has far more
- * items than the other ranges (BfCounts). Looks at no more than `most` pages of the column.
+ * A range is too full if its rate is this many times the one that was asked for. So is a group if the mean of its rates
+ * is. (The rate that is asked for is one of the mean, so a range may be above it for ever.)
  */
-extern void bf_index_estimate_items(Relation index, const BfGeometry *geometry, const BfGroup *group, int column,
-									BlockNumber most, double items[BF_INDEX_MAX_RANGES]);
-
-/*
- * Looks for the range of a group with the highest false-positive rate. In each column the range with the highest rate
- * on the first page is chosen, and its rate is measured on up to BF_PAGES_THAT_TELL pages. Only rates above `bound` and
- * below `end` count, on the first page too. Returns the highest rate, and sets *range to the range that has it, counted
- * within the group. Returns 0 if no rate counts.
- */
-extern double bf_index_fullest_range(Relation index, const BfGeometry *geometry, const BfGroup *group, double bound,
-									 double end, uint32 *range);
-
-/*
- * The highest of the rates that a range (counted within its group) has in its columns, by its bits; 0 if it is not
- * summarized.
- */
-extern double bf_index_rate_of_range(Relation index, const BfGeometry *geometry, const BfGroup *group, uint32 range);
+#define BF_TOO_FULL 4
 
 #endif

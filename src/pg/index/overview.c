@@ -1,24 +1,21 @@
 /*
- * overview.c: bf_index_overview(), behind the view bf_indexes. It says what two pages of an index tell, without
- * waiting for locks. For an index that is larger than its table, and not small, the function reads a third page.
+ * overview.c: bf_index_overview(), behind the view bf_indexes. It says what some pages of an index tell, without
+ * waiting for locks.
  *
  * A *range* is consecutive pages of the table; for each of its columns it has a filter, made of *lines* of 64 bytes. An
  * index has up to four levels, and level 0 has the shortest ranges. A *group* is up to 125 ranges of a level that
- * follow each other and whose filters are equally large. A *directory entry* describes one or more groups (layout.h).
+ * follow each other and whose filters are equally large. Of each level up to MOST_MEASURED groups are measured, spread
+ * evenly, as VACUUM measures all of them (remake.c); they stand for the others.
  *
  * - It takes its locks only if they are free. The view shows all indexes of a database, and must not hang because one
  *   of them is being rebuilt.
  * - It raises no error for an index that is damaged, being built, or gone.
  * - If the caller may not read the table of an index, the result is NULL.
  *
- * How two pages tell how many ranges of level 0 are summarized: the meta page says how many have *begun*, that is, were
- * ever summarized or marked for it. The others are not summarized. Ranges mostly begin in their order, some at a time,
- * and then are summarized. If a summarizer was interrupted, those that began last are not. So the second page is the
- * first page of their group, which has the states of up to 125 ranges. The number of summarized ranges that is found in
- * this way is too large if a range of an earlier group is not summarized: bf_desummarize_range() was called, or a range
- * behind it was summarized alone (bf_summarize_range(), `autosummarize`). The next VACUUM or bf_summarize() mends that.
- * The number may also be too large if the meta page has no room for the whole directory of groups: if the last group is
- * not found there, its states are not read.
+ * The meta page says how many ranges have *begun*, that is, were ever summarized or marked for it. The others are not
+ * summarized. Ranges begin in their order, so those that are not summarized stand mostly at the end, in the last group,
+ * which is always measured. In an index of more groups the number of summarized ranges is too large if a range of a
+ * group that was not measured is not summarized.
  */
 #include "base/compat.h"
 
@@ -40,23 +37,16 @@
 
 #include "index/attempt.h"
 #include "index/functions.h"
+#include "index/geometry.h"
 #include "index/group.h"
 #include "index/handler.h"
 #include "index/layout.h"
 #include "index/measure.h"
+#include "index/remake.h"
 #include "index/sizes.h"
 
-/*
- * A range above level 0 has about this false-positive rate if it has nearly four times the items that its filters were
- * made for. Such ranges are exceptions: because of them alone an index is not called too full (read_pages()).
- */
-#define RATE_OF_EXCEPTIONS 0.5
-
-/* Filters are too full if their mean false-positive rate is more than this many times the rate that was asked for. */
-#define TOO_FULL 4
-
-/* The least number of measured lines that tell how full the filters are. */
-#define LINES_THAT_TELL 32
+/* At most this many groups of a level are measured. */
+#define MOST_MEASURED 32
 
 /* Indexes up to this many pages are not called large. */
 #define SMALL_INDEX 128
@@ -76,9 +66,11 @@ typedef struct Overview
 	uint32		ranges;			/* number of ranges of level 0 that the heap has now */
 	uint32		summarized;
 	int			levels;			/* number of levels that have groups */
-	bool		too_full;
+	double		groups;			/* number of groups of all levels */
+	double		off;			/* how many of them do not fit what is there: VACUUM will make them anew */
+	double		off_share;		/* the share of the heap that these stand for */
 	bool		other_options;	/* ALTER INDEX has given it options that it was not built with */
-	uint32		full_ranges;	/* number of full ranges of level 0, when they were counted last */
+	uint32		full_ranges;	/* number of full ranges of level 0 in the groups that were measured */
 	BlockNumber full_block;		/* first block of the first full range */
 	bool		table_is_known;
 	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
@@ -133,133 +125,98 @@ open_if_free(Oid oid, bool *gone)
 	return relation;
 }
 
-/* ---------------------------------------------------------------------- two pages */
+/* --------------------------------------------------------------------- some pages */
 
-/* Sets *group to group `number` (from 0) of a directory entry. The numbers of lines are copied into lines[]. */
-static void
-group_of_entry(const BfStoredStretch *entry, uint32 number, uint32 columns, BfGroup *group, uint32 *lines)
+/* The group of level 0 that has the most lines of those that were measured, and how many of its bits are set. */
+typedef struct Largest
 {
-	memset(group, 0, sizeof *group);
-	group->columns = columns;
-	group->first_range = entry->first_range + number * entry->ranges;
-	group->ranges = entry->ranges;
-	group->positions = BF_POSITIONS(entry->ranges);
-	group->first_block = entry->first_block + number * entry->stride;
-	group->lines = memcpy(lines, entry->lines, columns * sizeof(uint32));
-}
+	double		lines;
+	double		lines_of_range; /* of all columns together */
+	double		fill;
+} Largest;
 
-/* The number of lines that the groups of a directory entry have together, in all ranges and columns. */
-static double
-lines_of_entry(const BfStoredStretch *entry, uint32 columns)
+static void
+note_largest(const BfGroup *group, const BfGroupMeasure *measure, Largest *largest)
 {
 	double		lines = 0;
 
-	for (uint32 column = 0; column < columns; column++)
-		lines += entry->lines[column];
-	return lines * entry->groups * entry->ranges;
+	for (int column = 0; column < group->columns; column++)
+		lines += group->lines[column];
+	if (lines * group->ranges <= largest->lines)
+		return;
+	largest->lines = lines * group->ranges;
+	largest->lines_of_range = lines;
+	largest->fill = measure->lines == 0 ? 1 : measure->bits_set / (SB_BF_LINE * 8.0 * measure->lines);
 }
 
-/*
- * The directory entry of level 0 that has this range; or if `range` is NULL, the one with the most lines. Looks only at
- * entries on the meta page, and returns NULL if it finds none there. The levels above are left out, since mostly they
- * have fewer lines.
- */
-static const BfStoredStretch *
-find_entry(Relation index, BfMetaPage *meta, const uint32 *range)
-{
-	uint32		entries = Min(meta->stretches, bf_index_entries_on_meta_page(meta->columns));
-	const BfStoredStretch *largest = NULL;
-
-	for (uint32 number = 0; number < entries; number++)
-	{
-		const BfStoredStretch *entry = bf_index_entry_at(bf_index_meta_entries(meta), number, meta->columns);
-
-		if (entry->checksum != bf_index_entry_checksum(entry, meta->columns))
-			bf_index_report_damage(index, 0, "the checksum of groups is wrong");
-		if (entry->level != 0 || entry->groups == 0 || entry->ranges == 0 || entry->ranges > BF_INDEX_MAX_RANGES)
-			continue;
-		if (range == NULL)
-		{
-			if (largest == NULL || lines_of_entry(entry, meta->columns) > lines_of_entry(largest, meta->columns))
-				largest = entry;
-		}
-		else if (*range >= entry->first_range && *range - entry->first_range < (uint64) entry->groups * entry->ranges)
-			return entry;
-	}
-	return largest;
-}
-
-/*
- * Sets overview->summarized to the number of summarized ranges, and overview->too_full if the filters of `group` are
- * too full in the first column. `group` is the group of the last range that has begun and that the heap still has.
- */
+/* Takes ranges of a group of level 0 that have begun, but are not summarized, from the number of those that are. */
 static void
-look_at_last_group(Overview *overview, const BfGroup *group, const BfParameters *parameters)
+count_summarized(Overview *overview, const BfGroup *group, uint32 begun)
 {
-	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-	uint64		lines = 0;
-	double		rates = 0;
-	BfRangeMeasure fullest = {0};
-	uint32		measured = 0;
 	uint8		states[BF_INDEX_MAX_RANGES];
 
-	if (group->first_block == 0 || group->first_block >= overview->blocks)
-		bf_index_report_damage(overview->index, 0, "the file is too short for its groups");
-	bf_index_measure_page(overview->index, group, 0, 0, parameters->hashes, ranges);
 	bf_index_read_states(overview->index, group, 0, states);
-	overview->summarized = group->first_range;
-	for (uint32 i = 0; i < group->ranges; i++)
-	{
-		if (group->first_range + i < overview->ranges)
-			overview->summarized += ranges[i].lines > 0 || states[i] == BF_FULL;
-		lines += ranges[i].lines;
-		rates += ranges[i].rates;
-		measured += ranges[i].lines > 0;
-		if (ranges[i].rates > fullest.rates)
-			fullest = ranges[i];
-	}
-	/*
-	 * If more than two ranges were measured, the fullest one does not count: it may have got far more items than all
-	 * others since it was summarized.
-	 */
-	if (measured > 2)
-	{
-		lines -= fullest.lines;
-		rates -= fullest.rates;
-	}
-	if (lines >= LINES_THAT_TELL && rates / lines > TOO_FULL * parameters->false_positive_rate)
-		overview->too_full = true;
+	for (uint32 i = 0; i < group->ranges && group->first_range + i < begun; i++)
+		overview->summarized -= states[i] != BF_SUMMARIZED && states[i] != BF_FULL;
 }
 
-/*
- * Says why an index is larger than its table. `group` is the first group of the directory entry with the most lines,
- * and `begun` is how many ranges of level 0 have begun.
- */
-static const char *
-why_large(const Overview *overview, uint32 begun, BlockNumber pages_per_range, const BfGroup *group,
-		  const BfParameters *parameters)
+/* Measures groups of a level: every step-th one, counted from the last group that has begun. */
+static void
+look_at_level(Overview *overview, const BfGeometry *geometry, int level, Largest *largest)
 {
-	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-	BfRangeMeasure all = {0};
-	uint64		lines = 0;
+	const BfLevel *of = &geometry->level[level];
+	const uint32 step = (of->groups + MOST_MEASURED - 1) / MOST_MEASURED;
+	const uint32 begun = level == 0 ? overview->summarized : Min(of->begun, of->covered);
+	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
+	double		measured = 0,
+				off = 0,
+				off_ranges = 0;
+	uint32		number = 0;
+	BfGroup		group;
 
-	if (begun / 2 >= overview->ranges)
-		return "the table has shrunk";
-	if (group->first_block == 0 || group->first_block >= overview->blocks)
-		bf_index_report_damage(overview->index, 0, "the file is too short for its groups");
-	bf_index_measure_page(overview->index, group, 0, 0, parameters->hashes, ranges);
-	for (uint32 i = 0; i < group->ranges; i++)
+	for (uint32 end = Min(begun, of->covered); end > 0; end = group.first_range)
 	{
-		all.lines += ranges[i].lines;
-		all.bits_set += ranges[i].bits_set;
+		CHECK_FOR_INTERRUPTS();
+		bf_index_find_group(geometry, level, end - 1, &group);
+		if (number++ % step != 0)
+			continue;
+		measured++;
+		if (bf_index_measure_how_far_off(overview->index, geometry, &group, measure) > 0)
+		{
+			off++;
+			off_ranges += group.ranges;
+		}
+		if (level > 0)
+			continue;
+		count_summarized(overview, &group, begun);
+		note_largest(&group, measure, largest);
+		if (measure->full > 0)
+			overview->full_block = (group.first_range + measure->first_full) * of->pages_per_range;
+		overview->full_ranges += measure->full;
 	}
-	if (all.bits_set < SPARSE * SB_BF_LINE * 8 * all.lines)
+	overview->groups += of->groups;
+	if (measured > 0)
+	{
+		overview->off += ceil(off * number / measured);
+		overview->off_share += off_ranges * number / measured / Max(of->covered, 1);
+	}
+	pfree(measure);
+}
+
+/* Says why an index is larger than its table. */
+static const char *
+why_large(const Overview *overview, const BfGeometry *geometry, const Largest *largest)
+{
+	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
+
+	if (geometry->level[0].begun / 2 >= overview->ranges)
+		return "the table has shrunk";
+	if (largest->fill < SPARSE)
 		return psprintf("only %.1f %% of the bits of its largest filters are set, "
-						"and all filters of a group have one size", all.bits_set * 100.0 / (SB_BF_LINE * 8 * all.lines));
-	for (uint32 column = 0; column < group->columns; column++)
-		lines += group->lines[column];
+						"and all filters of a group have one size", largest->fill * 100);
 	return psprintf("the items of %u page%s of the table take %.0f kB at the false-positive rate %g", pages_per_range,
-					pages_per_range == 1 ? "" : "s", ceil(lines * SB_BF_LINE / 1024.0), parameters->false_positive_rate);
+					pages_per_range == 1 ? "" : "s", ceil(largest->lines_of_range * SB_BF_LINE / 1024.0),
+					geometry->column[0].false_positive_rate);
 }
 
 /* Finds out how many pages the table has with its out-of-line values, unless the table of these values is locked. */
@@ -279,77 +236,31 @@ measure_table(Overview *overview, BlockNumber heap_blocks)
 	relation_close(toast, AccessShareLock);
 }
 
-/* Reads the meta page and perhaps one or two pages more. */
+/* Reads the geometry of the index, and measures groups. */
 static void
 read_pages(void *argument)
 {
 	Overview   *overview = argument;
-	BlockNumber heap_blocks = RelationGetNumberOfBlocks(overview->heap);
+	const BlockNumber heap_blocks = RelationGetNumberOfBlocks(overview->heap);
 	BlockNumber pages_per_range;
-	Buffer		buffer;
-	BfMetaPage *meta;
-	const BfStoredStretch *entry;
-	BfParameters parameters;
-	BfGroup		last;
-	BfGroup		largest;
-	uint32		lines_of_last[INDEX_MAX_KEYS];
-	uint32		lines_of_largest[INDEX_MAX_KEYS];
-	uint32		begun;
-	bool		has_last = false;
-	bool		has_largest = false;
+	const BfGeometry *geometry;
+	Largest		largest = {0};
 
 	measure_table(overview, heap_blocks);
 	overview->heap_is_there = true;
 	overview->blocks = RelationGetNumberOfBlocks(overview->index);
-	if (overview->blocks == 0)
-		bf_index_report_damage(overview->index, 0, "the file is empty");
-	buffer = bf_index_read_page(overview->index, 0);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	meta = bf_index_meta_page(overview->index, BufferGetPage(buffer));
-	/*
-	 * The length is taken again: a group that was added since may lie behind the end of the file that was found
-	 * before.
-	 */
-	overview->blocks = RelationGetNumberOfBlocks(overview->index);
-	pages_per_range = meta->pages_per_range != 0 ? meta->pages_per_range : BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	geometry = bf_index_copy_geometry(bf_index_current_geometry(overview->index));
+	pages_per_range = geometry->level[0].pages_per_range;
+	if (pages_per_range == 0)
+		pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 	overview->ranges = ((uint64) heap_blocks + pages_per_range - 1) / pages_per_range;
-	begun = meta->begun[0];
-	overview->summarized = Min(begun, overview->ranges);
-	/*
-	 * The index is called too full if ranges above level 0 stayed too full when they were summarized anew
-	 * (least_in_vain). But it is not if even the lowest of their rates is RATE_OF_EXCEPTIONS or more. Ranges with such
-	 * a rate have far more items than the others, and an index that is built anew would have them too.
-	 */
-	overview->too_full = meta->least_in_vain > 0 && meta->least_in_vain < RATE_OF_EXCEPTIONS;
-	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
-		overview->levels += meta->groups[level] > 0;
-	overview->full_ranges = meta->full_ranges;
-	overview->full_block = meta->full_block;
-	parameters = meta->column[0];
-	if (overview->summarized > 0)
-	{
-		const uint32 range = overview->summarized - 1;
-
-		entry = find_entry(overview->index, meta, &range);
-		has_last = entry != NULL;
-		if (has_last)
-			group_of_entry(entry, (range - entry->first_range) / entry->ranges, meta->columns, &last,
-						   lines_of_last);
-	}
-	if (overview->table_is_known && overview->blocks > Max(overview->table_blocks, SMALL_INDEX))
-	{
-		entry = find_entry(overview->index, meta, NULL);
-		has_largest = entry != NULL;
-		if (has_largest)
-			group_of_entry(entry, 0, meta->columns, &largest, lines_of_largest);
-	}
-	UnlockReleaseBuffer(buffer);
+	overview->summarized = Min(geometry->level[0].begun, overview->ranges);
+	overview->levels = geometry->levels;
+	for (int level = 0; level < geometry->levels; level++)
+		look_at_level(overview, geometry, level, &largest);
 	overview->other_options = bf_index_has_other_options(overview->index, overview->index);
-	if (has_last)
-		look_at_last_group(overview, &last, &parameters);
-	if (has_largest)
-		overview->why_large = MemoryContextStrdup(overview->context, why_large(overview, begun, pages_per_range,
-																			 &largest, &parameters));
+	if (overview->table_is_known && overview->blocks > Max(overview->table_blocks, SMALL_INDEX) && largest.lines > 0)
+		overview->why_large = MemoryContextStrdup(overview->context, why_large(overview, geometry, &largest));
 }
 
 /*
@@ -417,8 +328,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	FormData_pg_class form;
 	Overview	overview = {.context = CurrentMemoryContext};
 	TupleDesc	descriptor;
-	Datum		values[12];
-	bool		nulls[12] = {false};
+	Datum		values[14];
+	bool		nulls[14] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -445,7 +356,7 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[3] = Int64GetDatum(overview.ranges);
 	values[4] = Int64GetDatum(overview.summarized);
 	values[5] = Int32GetDatum(overview.levels);
-	values[6] = BoolGetDatum(overview.too_full);
+	values[6] = Int64GetDatum((int64) overview.groups);
 	nulls[7] = !overview.table_is_known;
 	values[7] = Int64GetDatum((int64) overview.table_blocks * BLCKSZ);
 	nulls[8] = overview.why_large == NULL;
@@ -456,5 +367,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[10] = Int64GetDatum(overview.full_block);
 	nulls[11] = !is_good;
 	values[11] = BoolGetDatum(overview.other_options);
+	nulls[12] = nulls[13] = !is_good;
+	values[12] = Int64GetDatum((int64) overview.off);
+	values[13] = BoolGetDatum(overview.off_share > BF_MOST_REMADE);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

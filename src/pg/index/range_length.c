@@ -53,6 +53,95 @@ has_keys_inside(const BfGeometry *geometry)
 	return false;
 }
 
+/* The items of the ranges that were read, in one column. */
+typedef struct Pool
+{
+	uint64	   *hashes;
+	Size		count;
+} Pool;
+
+/*
+ * The share of a range's items that another range has too, in the mean over all pairs of these ranges. A range has an
+ * item once.
+ */
+static double
+share_in_common(Pool *pool, uint32 ranges)
+{
+	double		pairs = 0;
+	Size		end;
+
+	qsort(pool->hashes, pool->count, sizeof(uint64), item_compare_hashes);
+	for (Size i = 0; i < pool->count; i = end)
+	{
+		for (end = i + 1; end < pool->count && pool->hashes[end] == pool->hashes[i];)
+			end++;
+		pairs += (double) (end - i) * (end - i - 1);
+	}
+	return pool->count == 0 ? 0 : pairs / (ranges - 1) / pool->count;
+}
+
+/*
+ * How much two ranges of `pages` pages have in common, in the column with keys where this is most: from 0 to 1. It is
+ * estimated from ranges that are spread evenly over the table. 0 if the table is too small for that.
+ */
+static double
+common_keys(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages)
+{
+	const uint32 ranges = heap_blocks / pages;
+	const int	columns = bf_index_current_geometry(index)->columns;
+	Pool		pools[INDEX_MAX_KEYS] = {{0}};
+	double		most = 0;
+
+	if (ranges < BF_RANGES_WITH_KEYS_THAT_TELL)
+		return 0;
+	for (uint32 i = 0; i < BF_RANGES_WITH_KEYS_THAT_TELL; i++)
+	{
+		BfRangeItems items;
+
+		bf_index_read_range(reader, (uint64) i * ranges / BF_RANGES_WITH_KEYS_THAT_TELL, pages, heap_blocks, &items);
+		for (int column = 0; column < columns; column++)
+		{
+			Pool	   *pool = &pools[column];
+			const Size	size = (pool->count + items.counts[column]) * sizeof(uint64);
+
+			pool->hashes = pool->hashes == NULL ? palloc_extended(Max(size, 1), MCXT_ALLOC_HUGE) :
+				repalloc_huge(pool->hashes, Max(size, 1));
+			memcpy(pool->hashes + pool->count, items.hashes[column], items.counts[column] * sizeof(uint64));
+			pool->count += items.counts[column];
+		}
+		bf_index_free_items(&items);
+	}
+	for (int column = 0; column < columns; column++)
+	{
+		if (bf_index_current_geometry(index)->column[column].keys == BF_KEYS_INSIDE)
+			most = Max(most, share_in_common(&pools[column], BF_RANGES_WITH_KEYS_THAT_TELL));
+		pfree(pools[column].hashes);
+	}
+	return most;
+}
+
+/*
+ * Short values, such as addresses, have few different keys: a range of some pages has most keys of the column, and no
+ * query rules it out. Returns how many pages a range may have, up to `pages`: it is halved as long as ranges have most
+ * keys in common, and half the length makes them differ more.
+ */
+static BlockNumber
+length_that_tells(Relation index, BfHeapReader *reader, BlockNumber heap_blocks, BlockNumber pages)
+{
+	double		common = common_keys(index, reader, heap_blocks, pages);
+
+	while (pages > 1 && common > BF_MOST_KEYS_IN_COMMON)
+	{
+		const double of_half = common_keys(index, reader, heap_blocks, pages / 2);
+
+		if (of_half > common - BF_FEWER_IN_COMMON)
+			break;
+		common = of_half;
+		pages /= 2;
+	}
+	return pages;
+}
+
 void
 bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber heap_blocks)
 {
@@ -88,6 +177,7 @@ bf_index_choose_range_length(Relation index, BfHeapReader *reader, BlockNumber h
 				break;
 			pages /= 2;
 		}
+		pages = length_that_tells(index, reader, heap_blocks, pages);
 	}
 	else
 	{

@@ -105,7 +105,7 @@ bf_index_level_lengths(uint32_t pages_per_range, uint32_t lengths[BF_INDEX_MAX_L
 }
 
 /* When a level above 0 has more groups than this, it gets another level above it. */
-#define FEW_GROUPS 8
+#define FEW_GROUPS 3
 
 /*
  * Level 1 pays if the heap has two ranges of it. A higher level lets a search read fewer groups of the level below

@@ -75,6 +75,15 @@ extern "C" {
 #define BF_RANGES_WITH_KEYS_THAT_TELL 4
 
 /*
+ * Two ranges have most of their keys in common if the share is above the first number. A range of half the length
+ * differs more if it has a share less by the second one. With 4 grams of a column, the share at 16, 8, 4, 2 and 1 pages
+ * is 0.95, 0.85, 0.74, 0.69 and 0.61 for a million addresses, 0.49 to 0.38 for the lines of a web server's log, 0.62,
+ * 0.65, 0.64, 0.61 and 0.50 for its user agents.
+ */
+#define BF_MOST_KEYS_IN_COMMON 0.6
+#define BF_FEWER_IN_COMMON 0.03
+
+/*
  * The mean of these sizes of ranges. If there are more than two, the largest is left out: a single row with very many
  * items can make its range unlike all others.
  */
@@ -196,14 +205,22 @@ extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group
 
 /* ------------------------------------------------------- groups (group_sizes.c) */
 
-/* A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. */
+/*
+ * A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. On level 0 a range far above the
+ * others gets a group of its own, which divides one of these once more.
+ */
 #define BF_MOST_GROUPS 3
+
+/* At most so many groups are made in the place of one. */
+#define BF_MOST_PLANNED 16
 
 /* The groups of a level that a build makes, one after the other. */
 typedef struct BfGroupsToBuild
 {
 	int			level;
 	bool		covered;		/* on level 0: does the index get a level above it? */
+	bool		keeps_full;		/* a range far above the others stays with them, and is full */
+	bool		is_far_above;	/* the next range is such a one, and gets a group of its own */
 	/* the numbers of ranges of the next groups, which were decided together; 0: not decided. At first all are 0 */
 	uint32_t	sizes[BF_MOST_GROUPS];
 } BfGroupsToBuild;
@@ -213,6 +230,8 @@ typedef struct BfGroupsToBuild
  * filters in each column. The first of these ranges is number `begin` of the level. The group gets all of them, except
  * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
  *   search inside that range would read two groups;
+ * - on level 0, if a range is far above the others: it gets a group of its own, and the ranges before it another one.
+ *   Otherwise it would be full, and so each look-up would read it, with all out-of-line values that its rows have;
  * - if several groups take at least an eighth less space than one, and no more ranges are full in them (group_sizes.c).
  *   These groups are decided together, and noted in *groups. There are at most two, because a search reads a page of
  *   each. For BF_INDEX_MAX_RANGES ranges it is different: above level 0 they make one group, and on level 0 up to

@@ -8,8 +8,7 @@
  * page by page. README.md proves that no row is lost in this order. There is one summarizer at a time: its callers hold
  * a ShareUpdateExclusiveLock on the heap, as VACUUM does.
  */
-#include "index/refresh.h"
-#include "index/tape.h"
+#include "index/summarizer.h"
 
 #include "access/transam.h"
 #include "access/xact.h"
@@ -26,13 +25,12 @@
 #include "index/group.h"
 #include "index/heap.h"
 #include "index/layout.h"
-#include "index/new_group.h"
 #include "index/owner.h"
+#include "index/plan.h"
 #include "index/range_length.h"
-#include "index/replace.h"
+#include "index/remake.h"
 #include "index/sizes.h"
 #include "index/summarize.h"
-#include "index/unite.h"
 
 static bool summarizing = false;
 
@@ -184,8 +182,12 @@ memory_limit(void)
 	return (Size) (automatic ? autovacuum_work_mem : maintenance_work_mem) * 1024;
 }
 
-uint32
-bf_index_ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range)
+/*
+ * How many ranges of a group are summarized at once. In a build with workers, the memory of the workers' lines is left
+ * free.
+ */
+static uint32
+ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages_per_range)
 {
 	const Size	memory = memory_limit() - (work->workers != NULL ? memory_limit() / BF_PART_FOR_WORKERS : 0);
 	const uint32 by_memory = Min(BF_INDEX_MAX_RANGES, Max(1, memory / bf_index_bytes_of_range(group)));
@@ -200,17 +202,45 @@ static void
 find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	const BfGroup *group = &lines->group;
-	BfCountsAbove *counts = bf_index_counts_above(work, geometry, group->level, group->first_range, group->ranges);
+	BfItems    *items = palloc(sizeof(BfItems));
+	BfCounts	columns[INDEX_MAX_KEYS];
 
+	bf_index_items_above(work, geometry, group->level, group->first_range, group->ranges, items);
+	bf_index_counts_of(geometry, group->level, items, 0, columns);
 	for (int column = 0; column < group->columns; column++)
 	{
-		const double far_above = bf_index_far_above(&counts->columns[column], group->ranges);
+		const double far_above = bf_index_far_above(&columns[column], group->ranges);
 
 		for (uint32 i = 0; i < group->ranges; i++)
-			lines->full[column][i] = counts->items[column][i] >= far_above;
+			lines->full[column][i] = items->of[column][i] >= far_above;
 	}
 	lines->full_is_known = true;
-	pfree(counts);
+	pfree(items);
+}
+
+void
+bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group,
+						  const bool *ranges)
+{
+	const uint32 at_once = ranges_at_once(work, group, geometry->level[group->level].pages_per_range);
+
+	for (uint32 next = 0; next < group->ranges;)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
+		MemoryContext caller = MemoryContextSwitchTo(context);
+		BfGroupLines lines;
+
+		bf_index_make_lines(&lines, geometry, group);
+		for (; next < group->ranges && lines.selected < at_once; next++)
+			if (ranges[next])
+				bf_index_select_range(&lines, next);
+		if (work->building)
+			find_full_by_counts(work, geometry, &lines);
+		if (lines.selected > 0)
+			bf_index_summarize_selected(work, geometry, &lines);
+		MemoryContextSwitchTo(caller);
+		MemoryContextDelete(context);
+	}
 }
 
 /*
@@ -220,36 +250,20 @@ find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGrou
 static int64
 summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, uint64 first, uint64 end)
 {
-	BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	uint32		at_once = bf_index_ranges_at_once(work, group, pages_per_range);
 	uint8		states[BF_INDEX_MAX_RANGES];
-	int64		done = 0;
-	uint32		next = 0;
+	bool		ranges[BF_INDEX_MAX_RANGES];
+	int64		count = 0;
 
 	bf_index_read_states(work->index, group, 0, states);
-	while (next < group->ranges)
+	for (uint32 i = 0; i < group->ranges; i++)
 	{
-		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf summaries", ALLOCSET_DEFAULT_SIZES);
-		MemoryContext caller = MemoryContextSwitchTo(context);
-		BfGroupLines lines;
+		const uint64 range = (uint64) group->first_range + i;
 
-		bf_index_make_lines(&lines, geometry, group);
-		for (; next < group->ranges && lines.selected < at_once; next++)
-		{
-			uint64		range = (uint64) group->first_range + next;
-
-			if (range >= first && range < end && states[next] != BF_SUMMARIZED && states[next] != BF_FULL)
-				bf_index_select_range(&lines, next);
-		}
-		if (work->building)
-			find_full_by_counts(work, geometry, &lines);
-		if (lines.selected > 0)
-			bf_index_summarize_selected(work, geometry, &lines);
-		done += lines.selected;
-		MemoryContextSwitchTo(caller);
-		MemoryContextDelete(context);
+		ranges[i] = range >= first && range < end && states[i] != BF_SUMMARIZED && states[i] != BF_FULL;
+		count += ranges[i];
 	}
-	return done;
+	bf_index_summarize_marked(work, geometry, group, ranges);
+	return count;
 }
 
 /*
@@ -267,9 +281,7 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 
 	if (first >= end)
 		return 0;
-	if (level > 0 && first == 0 && !work.building)
-		done -= bf_index_unite_groups(&work, level, end);
-	bf_index_add_groups(&work, level, end, heap_blocks);
+	done -= bf_index_make_groups(&work, level, end, heap_blocks, level > 0 && first == 0 && !work.building);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
 	/* In a build all ranges begin at once, so the meta page does not depend on how many the memory has room for. */
@@ -386,9 +398,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 	if (task->block == InvalidBlockNumber)
 	{
 		done += summarize_upper_levels(work, RelationGetNumberOfBlocks(work->heap));
-		bf_index_replace_large_groups(work, heap_blocks, task->deleted);
-		bf_index_refresh_upper_levels(work, heap_blocks);
-		bf_index_refresh_level_0(work, heap_blocks);
+		bf_index_remake(work, heap_blocks, task->deleted);
 		look_beyond(work);
 	}
 	return done;

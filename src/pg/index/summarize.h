@@ -21,7 +21,7 @@ typedef struct BfTask
 	/* also a last range of which the heap has only some pages; if `block` is InvalidBlockNumber: on level 0 only */
 	bool		partial;
 	bool		in_vacuum;
-	bool		deleted;		/* rows may have gone since the ranges were summarized (replace.h) */
+	bool		deleted;		/* rows may have gone since the ranges were summarized (remake.h) */
 	bool		shows_progress; /* shows progress in pg_stat_progress_create_index */
 } BfTask;
 
@@ -35,8 +35,7 @@ typedef struct BfTask
 
 /*
  * Summarizes the task's ranges that are neither summarized nor full yet, and returns their number. If the task is all
- * ranges, it also summarizes anew ranges that have become too full (refresh.c), replaces groups that are many times
- * too large (replace.c), and unites the groups of levels that grow (unite.c). Ranges that are summarized anew are not
+ * ranges, it also remakes groups that do not fit what is there (remake.h). Ranges that are summarized anew are not
  * counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);

@@ -1,5 +1,5 @@
 /*
- * vacuum.c: what VACUUM does to an index: it summarizes ranges, replaces groups (summarize.c), and cuts free pages off
+ * vacuum.c: what VACUUM does to an index: it summarizes ranges, remakes groups (summarize.c), and cuts free pages off
  * the end of the file (space.c). Also what is done when CREATE INDEX CONCURRENTLY begins to validate an index, since
  * PostgreSQL calls a function of VACUUM then.
  */

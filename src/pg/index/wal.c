@@ -18,8 +18,9 @@
  * - When pd_lower grows, GenericXLogFinish() logs all bytes between the old and the new pd_lower, also those that are
  *   zero before and after.
  *
- * All this costs some microseconds for each row, and doubles the WAL of a group that is made for future ranges. Here
- * it is known which bytes can change: those of a few lines of 64 bytes, or those of pd_lower.
+ * All this doubles the WAL of a group that is made for future ranges. With GenericXLogFinish() 700,000 integers that go
+ * into old pages take 6.9 times the CPU (9.1 microseconds a row, not 1.3; 15.20), and the lines of a log with gram_ops
+ * 1.8 times. Here it is known which bytes can change: those of a few lines of 64 bytes, or those of pd_lower.
  *
  * The record has to satisfy these conditions:
  *

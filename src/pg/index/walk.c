@@ -25,6 +25,10 @@
 /* The most pages of an index that are read (walk.h has an exception), and the most groups of a level looked at. */
 #define MOST_PAGES 16
 
+/* For each so many alternatives of long conditions one page more is read, up to MOST_PAGES_FOR_LONG in all. */
+#define ALTERNATIVES_FOR_A_PAGE 8
+#define MOST_PAGES_FOR_LONG 128
+
 /* Pages of the heap that are left after a level was looked at. */
 typedef struct Part
 {
@@ -42,7 +46,7 @@ typedef struct Walk
 	int			count;			/* number of parts */
 	int			room;
 	Part	   *parts;
-	double		index_pages;	/* pages of the index that a search reads */
+	double		index_pages[BF_INDEX_MAX_LEVELS];	/* pages of each level that a search reads */
 	uint32		most_pages;		/* the most pages that are read */
 } Walk;
 
@@ -163,7 +167,7 @@ walk_level(Walk *walk, int level, double prior)
 		for (int i = 0; i < next.count; i++)
 			next.parts[i].weight *= inside / examined;
 		left = all ? left : inside * (left + prior * unit) / (examined + unit);
-		walk->index_pages += (descent->opened - opened) * inside / examined;
+		walk->index_pages[level] += (descent->opened - opened) * inside / examined;
 	}
 	else
 		left = inside * prior;
@@ -182,7 +186,7 @@ walk_level(Walk *walk, int level, double prior)
 
 /* Estimates which share of the heap's pages the search leaves. Returns false if a page is not what it should be. */
 static bool
-walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate *estimate)
+walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, double *share)
 {
 	Descent    *descent = &walk->descent;
 	const BfGeometry *geometry = descent->geometry;
@@ -211,8 +215,7 @@ walk_down(Walk *walk, BlockNumber heap_blocks, const double *priors, BfEstimate 
 			break;
 		}
 	}
-	estimate->share = Min(1, left / heap_blocks);
-	estimate->index_pages = walk->index_pages;
+	*share = Min(1, left / heap_blocks);
 	return true;
 }
 
@@ -227,13 +230,20 @@ typedef struct Estimation
 	uint32		most_pages;		/* for one walk */
 } Estimation;
 
+/* What a walk has found. */
+typedef struct Found
+{
+	double		share;			/* of the heap's pages, which is left */
+	double		pages[BF_INDEX_MAX_LEVELS]; /* of each level of the index, which a search reads */
+} Found;
+
 /*
  * Walks for the search as it is now. If one of its conditions is a sample, the sample stands for `more` times as many
  * alternatives. Then a smaller share than of->priors[] is expected to be left. Returns false if a page is not what it
  * should be.
  */
 static bool
-walk_now(const Estimation *of, double more, BfEstimate *estimate)
+walk_now(const Estimation *of, double more, Found *found)
 {
 	Walk		walk = {.descent = {.index = of->index, .search = of->search, .geometry = of->geometry},
 						.most_pages = of->most_pages};
@@ -242,11 +252,25 @@ walk_now(const Estimation *of, double more, BfEstimate *estimate)
 	walk.descent.index_blocks = RelationGetNumberOfBlocks(of->index);
 	for (int level = 0; level < BF_INDEX_MAX_LEVELS; level++)
 		priors[level] = more > 1 ? 1 - pow(1 - of->priors[level], 1 / more) : of->priors[level];
-	if (!walk_down(&walk, of->heap_blocks, priors, estimate))
+	if (!walk_down(&walk, of->heap_blocks, priors, &found->share))
 		return false;
+	memcpy(found->pages, walk.index_pages, sizeof found->pages);
 	if (walk.descent.unasked)
-		estimate->share = Min(estimate->share, priors[0]);
+		found->share = Min(found->share, priors[0]);
 	return true;
+}
+
+/* The number of pages that a level has for a column. */
+static double
+pages_of_column(const BfGeometry *geometry, int level, int column)
+{
+	const BfLevel *of = &geometry->level[level];
+	double		pages = 0;
+
+	for (uint32 i = of->first_stretch; i < of->first_stretch + of->stretches; i++)
+		pages += (double) geometry->lines[i * geometry->columns + column] / BF_POSITIONS(geometry->stretch[i].ranges) *
+			geometry->stretch[i].groups;
+	return pages;
 }
 
 /* What the walks have found for a long condition. */
@@ -254,7 +278,7 @@ typedef struct Beside
 {
 	/* of the pages left by the conditions that are not long: the share that has none of the alternatives */
 	double		without;
-	double		index_pages;	/* pages of the index that this condition needs in addition */
+	double		pages[BF_INDEX_MAX_LEVELS]; /* pages of the index that this condition needs in addition */
 } Beside;
 
 /*
@@ -262,14 +286,15 @@ typedef struct Beside
  * *beside. `others` is what the conditions that are not long leave.
  */
 static bool
-walk_part(const Estimation *of, double more, const BfEstimate *others, Beside *beside)
+walk_part(const Estimation *of, double more, const Found *others, Beside *beside)
 {
-	BfEstimate	both;
+	Found		both;
 
 	if (!walk_now(of, more, &both))
 		return false;
 	beside->without *= pow(1 - Min(1, both.share / others->share), more);
-	beside->index_pages += Max(0, both.index_pages - others->index_pages) * more;
+	for (int level = 0; level < of->geometry->levels; level++)
+		beside->pages[level] += Max(0, both.pages[level] - others->pages[level]) * more;
 	return true;
 }
 
@@ -287,9 +312,9 @@ most_alternatives(const Estimation *of)
 {
 	const int	levels = of->geometry->levels;
 	const uint32 groups = of->geometry->level[levels - 1].groups;
-	const uint32 most = groups > 1 ? of->most_pages / levels / groups : of->most_pages;
+	const uint32 most = of->most_pages / levels / groups;
 
-	return Min(Max(most, LEAST_ALTERNATIVES), BF_SAMPLE_MOST);
+	return Max(most, LEAST_ALTERNATIVES);
 }
 
 /* Takes a long condition out of the search. */
@@ -316,7 +341,8 @@ estimate_search(Estimation *of, BfEstimate *estimate)
 	int			count = 0;
 	int			walks = 0;
 	bool		any = false;	/* is there a condition that is not long? */
-	BfEstimate	others = {.share = 1};
+	uint32		alternatives = 0;
+	Found		others = {.share = 1};
 
 	for (int i = 0; i < search->count; i++)
 	{
@@ -327,16 +353,20 @@ estimate_search(Estimation *of, BfEstimate *estimate)
 			any |= !condition->unknown;
 			continue;
 		}
+		alternatives += condition->count;
 		bf_index_begin_sample(&samples[count], condition, of->index);
 		walks += samples[count].common_count > 0 ? 2 : 1;
 		number[count++] = i;
 		leave_out(condition);
 	}
 	any |= count == 0;
-	of->most_pages = Max(1, MOST_PAGES / (walks + (any ? 1 : 0)));
+	of->most_pages = Min(MOST_PAGES + alternatives / ALTERNATIVES_FOR_A_PAGE, MOST_PAGES_FOR_LONG);
+	of->most_pages = Max(1, of->most_pages / (walks + (any ? 1 : 0)));
 	if (any && !walk_now(of, 1, &others))
 		return false;
-	*estimate = others;
+	*estimate = (BfEstimate) {.share = others.share};
+	for (int level = 0; level < of->geometry->levels; level++)
+		estimate->index_pages += others.pages[level];
 	for (int i = 0; i < count && others.share > 0; i++)
 	{
 		Condition  *condition = &search->conditions[number[i]];
@@ -354,7 +384,10 @@ estimate_search(Estimation *of, BfEstimate *estimate)
 			return false;
 		leave_out(condition);
 		estimate->share *= 1 - beside.without;
-		estimate->index_pages += beside.index_pages;
+		/* alternatives that are looked for together read a page once */
+		for (int level = 0; level < of->geometry->levels; level++)
+			estimate->index_pages += Min(beside.pages[level],
+										 pages_of_column(of->geometry, level, condition->column));
 	}
 	return true;
 }

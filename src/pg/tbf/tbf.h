@@ -185,7 +185,8 @@ static inline void
 tbf_builder_add_hit(sb_tbf_builder *builder, const sb_tbf *plan, ItemHasher *hasher, Datum item, uint64_t hash,
 					const sb_moment *moment, uint64_t hit, double weight)
 {
-	sb_status	status = sb_tbf_builder_add_hit(builder, hash, moment, hit);
+	bool		in_order = (plan->flags & SB_TBF_OPTIONS) != 0;
+	sb_status	status = (in_order ? sb_tbf_builder_add_in_order : sb_tbf_builder_add_hit) (builder, hash, moment, hit);
 
 	if (unlikely(status != SB_OK))
 		tbf_builder_must(status);

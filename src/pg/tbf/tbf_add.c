@@ -69,12 +69,18 @@ tbf_empty(PG_FUNCTION_ARGS)
 	tbf_plan(self_sized ? 0 : PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), half_life,
 			 tbf_epoch(interval_argument(fcinfo, 3), half_life), self_sized, &header);
 	header.layout = layout_argument(fcinfo, 4);
+	if (self_sized && (PG_GETARG_BOOL(5) || PG_GETARG_BOOL(6)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s needs a number of items", PG_GETARG_BOOL(5) ? "minimum increase" : "recurring minimum"),
+				 errdetail("Its counters depend on the order of the hits, so the filter needs them from the first hit on and cannot size itself."),
+				 errhint("Give expected_items, as in tbf_empty(100000, minimum_increase => true).")));
 	if (PG_GETARG_BOOL(5))
 		header.flags |= SB_TBF_MINIMUM_INCREASE;
 	if (PG_GETARG_BOOL(6))
 	{
 		const char *other = half_life != 0 ? "with a half-life" : PG_GETARG_BOOL(5) ? "with minimum increase" :
-			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : self_sized ? "with a filter that sizes itself" : NULL;
+			PG_GETARG_INT32(7) != 0 ? "with a list of hot items" : NULL;
 
 		if (other != NULL)
 			ereport(ERROR,

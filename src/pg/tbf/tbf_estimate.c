@@ -25,14 +25,11 @@ total_at(const sb_tbf *header, TimestampTz at)
 	return total;
 }
 
-/*
- * Raises an error unless the counters are sums of hits, because estimates need sums. The counts of an exact filter
- * are always sums, even with minimum increase.
- */
+/* Raises an error unless the counters are sums of hits, because estimates need sums. */
 static void
 must_hold_sums(const sb_tbf *header, const char *what)
 {
-	if ((header->flags & SB_TBF_OPTIONS) != 0 && !tbf_is_exact(header))
+	if ((header->flags & SB_TBF_OPTIONS) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s cannot be estimated from a tbf with %s", what,

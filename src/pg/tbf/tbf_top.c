@@ -1,5 +1,5 @@
 /*
- * tbf_top.c: tbf_top(), which shows the list of hot items of a tbf. sb_top.h says what the list guarantees.
+ * tbf_top.c: tbf_top(), which shows the list of hot items of a tbf. sb_tbf.h says what the list guarantees.
  */
 #include "tbf/tbf.h"
 

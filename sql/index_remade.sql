@@ -1,0 +1,81 @@
+-- index_remade: VACUUM remakes the groups whose filters do not fit what is there, larger or smaller
+CREATE SCHEMA remade;
+SET search_path = remade, public;
+SET enable_seqscan = off;
+SET max_parallel_workers_per_gather = 0;
+
+-- How many pages, of index and table, a query reads in the mean for 40 values that are not there.
+CREATE FUNCTION in_vain(relation text, condition text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+	pages numeric := 0;
+BEGIN
+	FOR i IN 1 .. 40 LOOP
+		EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, SUMMARY OFF, COSTS OFF, FORMAT JSON) SELECT FROM %I WHERE ' || condition, relation, -i) INTO plan;
+		pages := pages + (plan #>> '{0,Plan,Shared Hit Blocks}')::integer + (plan #>> '{0,Plan,Shared Read Blocks}')::integer;
+	END LOOP;
+	RETURN round(pages / 40, 1);
+END $$;
+CREATE FUNCTION pages(index regclass) RETURNS bigint LANGUAGE sql AS $$ SELECT sum(index_pages)::bigint FROM bf_index_stats(index) $$;
+-- The same after REINDEX.
+CREATE FUNCTION pages_built(index regclass) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('REINDEX INDEX %s', index);
+	RETURN pages(index);
+END $$;
+
+-- A column is added with a default to a table that has rows, and indexed at once. Its filters are for one item.
+CREATE TABLE later (i integer) WITH (autovacuum_enabled = off);
+INSERT INTO later SELECT generate_series(1, 200000);
+ALTER TABLE later ADD COLUMN v integer DEFAULT 5;
+CREATE INDEX later_v ON later USING bf (v);
+SELECT 'INSERT INTO later SELECT i, i FROM generate_series(' || n * 20000 + 1 || ', ' || (n + 1) * 20000 || ') i', 'VACUUM later' FROM generate_series(1, 8) n \gexec
+SELECT in_vain('later', 'v = %s') <= 12 AS few_pages, bf_index_check('later_v') > 0 AS checked;
+SELECT pages('later_v') <= 1.5 * pages_built('later_v') AS as_small_as_built;
+-- small loads after it
+SELECT 'INSERT INTO later SELECT i, i FROM generate_series(' || 1000000 + n * 500 + 1 || ', ' || 1000000 + (n + 1) * 500 || ') i', 'VACUUM later' FROM generate_series(1, 20) n \gexec
+SELECT in_vain('later', 'v = %s') <= 12 AS few_pages;
+DROP TABLE later;
+
+-- A twentieth of the rows gets new values each day, for 20 days.
+CREATE TABLE changed (i integer, v integer) WITH (autovacuum_enabled = off);
+INSERT INTO changed SELECT i, i FROM generate_series(1, 100000) i;
+CREATE INDEX changed_v ON changed USING bf (v);
+SELECT format('UPDATE changed SET v = %s + i WHERE hashint4extended(i, %s) %% 20 = 0', day * 1000000, day), 'VACUUM changed' FROM generate_series(1, 20) day \gexec
+SELECT in_vain('changed', 'v = %s') <= 12 AS few_pages, bf_index_check('changed_v') > 0 AS checked;
+SELECT pages('changed_v') <= 1.5 * pages_built('changed_v') AS as_small_as_built;
+DROP TABLE changed;
+
+-- Level 1 comes; the first of its ranges has far more items than the others.
+CREATE TABLE heavy (i integer, tags integer[]) WITH (autovacuum_enabled = off);
+ALTER TABLE heavy ALTER tags SET STORAGE plain;
+INSERT INTO heavy SELECT i, ARRAY(SELECT i * 1000 + n FROM generate_series(1, 1900) n) FROM generate_series(1, 125) i;
+INSERT INTO heavy SELECT i, ARRAY[-i, i] FROM generate_series(1, 15600) i;
+CREATE INDEX heavy_tags ON heavy USING bf (tags) WITH (pages_per_range = 1);
+SELECT level, ranges, groups FROM bf_index_stats('heavy_tags') ORDER BY level;
+INSERT INTO heavy SELECT i, ARRAY[-i, i] FROM generate_series(200001, 215000) i;
+VACUUM heavy;
+SELECT level, ranges, groups FROM bf_index_stats('heavy_tags') ORDER BY level;
+SELECT in_vain('heavy', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages;
+SELECT pages('heavy_tags') <= 1.3 * pages_built('heavy_tags') AS as_small_as_built;
+DROP TABLE heavy;
+
+-- One array of 200,000 elements among small rows: no look-up reads its range.
+CREATE TABLE huge (i integer, tags integer[]) WITH (autovacuum_enabled = off);
+INSERT INTO huge SELECT i, ARRAY[i, -i] FROM generate_series(1, 100000) i;
+CREATE INDEX huge_tags ON huge USING bf (tags);
+INSERT INTO huge SELECT -1, array_agg(n) FROM generate_series(1000001, 1200000) n;
+INSERT INTO huge SELECT i, ARRAY[i, -i] FROM generate_series(100001, 150000) i;
+VACUUM huge;
+SELECT in_vain('huge', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages, bf_index_check('huge_tags') > 0 AS checked;
+SELECT count(*) FROM huge WHERE tags @> '{1000777}';
+-- a writer puts it into a range that is summarized
+DELETE FROM huge WHERE i < 0 OR i BETWEEN 50000 AND 50100;
+VACUUM huge;
+UPDATE huge SET tags = (SELECT array_agg(n) FROM generate_series(1000001, 1200000) n) WHERE i = 50101;
+SELECT ctid < '(800,0)' AS in_the_middle FROM huge WHERE i = 50101;
+VACUUM huge;
+SELECT in_vain('huge', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages, bf_index_check('huge_tags') > 0 AS checked;
+REINDEX INDEX huge_tags;
+SELECT in_vain('huge', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages;
+DROP SCHEMA remade CASCADE;
