@@ -265,7 +265,10 @@ CREATE INDEX visits_some ON visits USING bf (id) WHERE id > 10;
 SELECT statement FROM bf_index_advise('visits', '{id}');
 CREATE INDEX visits_two ON visits USING bf (status, id);
 SELECT "column", advice, statement FROM bf_index_advise('visits', '{id}');
-DROP INDEX visits_some, visits_two;
+-- its bytes are known, also if only a part of the table is read
+CREATE INDEX visits_own ON visits USING bf (host) WITH (pages_per_range = 2);
+SELECT bf_bytes = pg_relation_size('visits_own') AS is_that_one FROM bf_index_advise('visits', 'host', 64);
+DROP INDEX visits_some, visits_two, visits_own;
 CREATE INDEX documents_whole ON documents USING bf (doc jsonb_eq_ops);
 SELECT count(statement) FROM bf_index_advise('documents', '{doc}');
 CREATE INDEX documents_keys ON documents USING bf (doc jsonb_path_ops);

@@ -168,10 +168,10 @@ in_tenths(double estimate)
 
 /*
  * Returns the name of a valid bf index on the column, without a predicate, whose items are values or keys as those of
- * the advised index are; NULL if there is none.
+ * the advised index are; NULL if there is none. If it has no other column, sets *bytes to its size.
  */
 static const char *
-index_of_column(Relation table, const SampleColumn *column)
+index_of_column(Relation table, const SampleColumn *column, double *bytes)
 {
 	AttrNumber	attnum = get_attnum(RelationGetRelid(table), column->name);
 	ListCell   *cell;
@@ -190,6 +190,8 @@ index_of_column(Relation table, const SampleColumn *column)
 					bf_index_has_keys(index, i) == column->items_are_keys)
 					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
 													  RelationGetRelationName(index));
+		if (name != NULL && index->rd_index->indnatts == 1 && index->rd_rel->relkind == RELKIND_INDEX)
+			*bytes = (double) RelationGetNumberOfBlocks(index) * BLCKSZ;
 		relation_close(index, AccessShareLock);
 		if (name != NULL)
 			return name;
@@ -219,7 +221,8 @@ put_column(ReturnSetInfo *set, Relation table, const Sample *sample, const Sampl
 	const double distinct = Max(1, Min(advice->distinct, advice->items));
 	bool		pays;
 	const char *why = bf_index_judge(table, sample, column, advice, figures, &pays);
-	const char *index = pays ? index_of_column(table, column) : NULL;
+	double		bytes = figures->bytes;
+	const char *index = pays ? index_of_column(table, column, &bytes) : NULL;
 
 	if (index != NULL)
 	{
@@ -234,7 +237,7 @@ put_column(ReturnSetInfo *set, Relation table, const Sample *sample, const Sampl
 	values[i++] = Float8GetDatum(in_tenths(advice->items / distinct));
 	values[i++] = Float8GetDatum(in_tenths(Max(1, advice->value_pages / distinct)));
 	values[i++] = Int64GetDatum((int64) sample->pages);
-	values[i++] = Int64GetDatum((int64) rint(figures->bytes));
+	values[i++] = Int64GetDatum((int64) rint(bytes));
 	nulls[i] |= !advice->btree_possible;
 	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
 	nulls[i] |= !advice->gin_possible;

@@ -302,20 +302,6 @@ look_up(const Model *model, double holding)
 	return read.index + read.heap;
 }
 
-/*
- * How many more pages a look-up reads if `holding` ranges hold the value. An index with one level has few ranges, and
- * its last one may be short. So there the pages are in proportion to those of a value that all ranges hold.
- */
-static double
-extra_of(const Model *model, double holding)
-{
-	const double absent = look_up(model, 0);
-
-	if (model->level_count == 1)
-		return Min(1, holding / model->levels[0].ranges) * (look_up(model, model->levels[0].ranges) - absent);
-	return look_up(model, holding) - absent;
-}
-
 /* ------------------------------------------------------------ rare and frequent values */
 
 typedef struct Ranking
@@ -435,7 +421,6 @@ bf_estimate(const Sample *sample, const Sketch *sketch, double rate, bool are_ke
 		const double share = sample->leaves[leaf].blocks / sample->pages;
 		Model		model;
 		const int	length = model_leaf(&estimate, leaf, &model, &figures->unevenness);
-		double		absent = look_up(&model, 0);
 		double		frequent;
 
 		if (length != ranking.length)
@@ -449,8 +434,8 @@ bf_estimate(const Sample *sample, const Sketch *sketch, double rate, bool are_ke
 		/* a value that is in only one or two ranges of the sample may be in no other range of the table */
 		frequent = ranking.frequent * (ranking.frequent > 2 ? sample->pages / Max(sample->pages_read, 1) : 1) * share;
 		figures->bytes += count * Max(model.pages, LEAST_PAGES) * BLCKSZ;
-		figures->pages_absent += count * absent;
-		figures->pages_rare += count * (absent + extra_of(&model, rare * share));
+		figures->pages_absent += count * look_up(&model, 0);
+		figures->pages_rare += count * look_up(&model, Min(rare * share, model.levels[0].ranges));
 		figures->pages_frequent += count * look_up(&model, Min(frequent, model.levels[0].ranges));
 		i += count;
 	}

@@ -132,14 +132,23 @@ sum_up(const Sample *sample, const Sketch *sketch, double distinct, Peer *peer)
 	return sums;
 }
 
-/* The pages of the leaves and of the levels above them; `room` is what a page above has for keys. */
+/*
+ * The pages of the indexes on all leaves of the table, which have `bytes` bytes together: a page has room for `fill`
+ * bytes, one that is alone for `alone`; a page above has room for `above` bytes of keys. Each index has a meta page.
+ */
 static double
-pages_of_tree(double leaves, double key, double room)
+pages_of_trees(const Sample *sample, double bytes, double alone, double fill, double key, double above)
 {
-	double		pages = ceil(leaves);
+	double		pages = sample->empty_count;
 
-	for (leaves = pages; leaves > 1; pages += leaves)
-		leaves = ceil(leaves * key / room);
+	for (int i = 0; i < sample->leaf_count; i++)
+	{
+		const double share = bytes * sample->leaves[i].blocks / sample->pages;
+		double		level = share <= alone ? 1 : ceil(share / fill);
+
+		for (pages += 1 + level; level > 1; pages += level)
+			level = ceil(level * key / above);
+	}
 	return pages;
 }
 
@@ -150,19 +159,23 @@ bf_estimate_btree(const Sample *sample, const SampleColumn *column, double disti
 	Sums		sums = sum_up(sample, column->items, distinct, &peer);
 	const double all_rows = column->items->rows * bf_times(sample, column->items);
 	double		key,
+				missing,
+				entries,
 				tuple,
-				leaves;
+				fill;
 
 	if (sums.items == 0)
-		return sample->empty_count * BLCKSZ;
+		return (sample->empty_count + 2 * sample->leaf_count) * BLCKSZ;
 	key = sums.keys / sums.items;
-	/* rows that are missing are those of values with many rows */
-	sums.bytes += Max(all_rows - sums.rows, 0) * (column->deduplicates ? sizeof(ItemPointerData) + 0.15 : key);
-	tuple = sums.bytes / Max(sums.tuples, sums.items);
+	/* rows that are missing are those of values with many rows, or of values that are in other partitions too */
+	missing = Max(all_rows - sums.rows, 0);
+	entries = Min(missing, Max(peer.copies * distinct - sums.items, 0));
+	sums.bytes += entries * key + (missing - entries) * (column->deduplicates ? sizeof(ItemPointerData) + 0.15 : key);
+	tuple = sums.bytes / Max(sums.tuples + entries, sums.items);
 	/* A new page begins when less than a tenth of the page is free. A page also has a high key. */
-	leaves = sums.bytes / (BTREE_SPACE - BTREE_LEFT_FREE - key + tuple / 2);
-	return (pages_of_tree(Max(leaves, sample->leaf_count), key, BTREE_SPACE * (BTREE_NONLEAF_FILLFACTOR / 100.0)) +
-			sample->leaf_count + sample->empty_count) * BLCKSZ;
+	fill = BTREE_SPACE - BTREE_LEFT_FREE - key + tuple / 2;
+	return BLCKSZ * pages_of_trees(sample, sums.bytes, fill, fill, key,
+								   BTREE_SPACE * (BTREE_NONLEAF_FILLFACTOR / 100.0));
 }
 
 /*
@@ -188,14 +201,13 @@ bf_estimate_gin(const Sample *sample, const Sketch *sketch, double distinct)
 {
 	Peer		peer = {.is_gin = true};
 	Sums		sums = sum_up(sample, sketch, distinct, &peer);
-	const double fixed = 2 * sample->empty_count + sample->leaf_count;
-	double		room,
-				leaves;
+	double		fill;
 
 	if (sums.items < 1)
-		return (fixed + sample->leaf_count) * BLCKSZ;
-	room = ENTRY_SPACE * entry_fill((sums.items * MEMORY_OF_KEY + sums.rows * MEMORY_OF_ROW) / sample->leaf_count /
+		return 2 * (sample->empty_count + sample->leaf_count) * BLCKSZ;
+	fill = ENTRY_SPACE * entry_fill((sums.items * MEMORY_OF_KEY + sums.rows * MEMORY_OF_ROW) / sample->leaf_count /
 									(maintenance_work_mem * 1024.0), sums.bytes / sums.items);
-	leaves = sums.bytes <= ENTRY_SPACE ? 1 : Max(sums.bytes / room, sample->leaf_count);
-	return (fixed + sums.tree_pages + pages_of_tree(leaves, sums.keys / sums.items, room)) * BLCKSZ;
+	/* an empty index has two pages */
+	return (sample->empty_count + sums.tree_pages +
+			pages_of_trees(sample, sums.bytes, ENTRY_SPACE, fill, sums.keys / sums.items, fill)) * BLCKSZ;
 }
