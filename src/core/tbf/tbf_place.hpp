@@ -90,7 +90,7 @@ inline hash_list list_of(const sb_tbf *exact, const void *cells)
 inline items_to_list to_list(const exact_item *items, uint32_t count)
 {
 	static_assert(sizeof(exact_item) == 2 * sizeof(uint64_t));
-	return {&items->hash, count, true};
+	return {reinterpret_cast<const uint64_t *>(items), count, true};
 }
 
 /*
