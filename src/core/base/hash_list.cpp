@@ -186,7 +186,7 @@ SB_KERNEL sb_status list_reader::read_item(uint64_t *hash, uint64_t *units)
 		status = put_together(low, rest, parts_.order, units);
 		if (!bits_.ok())
 			status = SB_BAD_CELLS;
-		if (counts_ != nullptr)
+		if (counts_ != nullptr && status == SB_OK)
 			counts_->add(*units);
 	}
 	record_ += parts_.record;
