@@ -337,7 +337,7 @@ END $$;
 COMMENT ON FUNCTION _tbf_rollup_work(regclass, timestamptz, timestamptz, timestamptz, timestamptz, integer) IS 'implementation of tbf_rollup_refresh(): one step';
 
 -- A procedure with a SET clause cannot commit. So this one sets search_path in each transaction, before it uses names without a schema.
-CREATE FUNCTION _tbf_rollup_may_commit() RETURNS void AS 'MODULE_PATHNAME', 'tbf_rollup_may_commit' LANGUAGE C VOLATILE STRICT;
+CREATE FUNCTION _tbf_rollup_may_commit() RETURNS void AS 'MODULE_PATHNAME', 'tbf_rollup_may_commit' LANGUAGE C VOLATILE STRICT COST 1000;
 COMMENT ON FUNCTION _tbf_rollup_may_commit() IS 'implementation of tbf_rollup_refresh(): raises an error if the procedure that asks cannot commit';
 CREATE PROCEDURE tbf_rollup_refresh(rollup regclass, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL) LANGUAGE plpgsql AS $$
 DECLARE
