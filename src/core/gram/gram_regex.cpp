@@ -110,8 +110,8 @@ private:
 	}
 
 	/*
-	 * Reads what may stand before an expression: "***=" (then *literal becomes true, and the rest is plain text), "***:",
-	 * and options such as "(?i)". Returns false if it is not understood.
+	 * Reads what may stand before an expression: "***=" (then *literal becomes true, and the rest is plain text),
+	 * "***:", and options such as "(?i)". Returns false if it is not understood.
 	 */
 	bool read_director(bool *literal)
 	{

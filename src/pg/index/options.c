@@ -136,7 +136,8 @@ SB_FUNCTION(bf_class_options);
 Datum
 bf_class_options(PG_FUNCTION_ARGS)
 {
-	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions), BF_INDEX_DEFAULT_FPR);
+	bf_index_declare_class_options((local_relopts *) PG_GETARG_POINTER(0), sizeof(BfClassOptions),
+								   BF_INDEX_DEFAULT_FPR);
 	PG_RETURN_VOID();
 }
 
