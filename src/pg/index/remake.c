@@ -542,23 +542,47 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 #define LEAST_FREE_PAGES 16
 #define LEAST_FREE_SHARE 0.25
 
-/* Finds the group that ends last in the file. Returns false if a directory page ends last. */
+/* Of so many groups, the last ones in the file, one is looked for that fits into a gap before it. */
+#define MOVES_TRIED 8
+
+/* Finds the group with the greatest first_block below `end`. Returns false if there is none. */
 static bool
-find_last_group(const BfGeometry *geometry, BfGroup *last)
+find_last_group(const BfGeometry *geometry, BlockNumber end, BfGroup *last)
 {
+	bool		found = false;
+	BfGroup		group;
+
 	for (int level = 0; level < geometry->levels; level++)
-		for (uint32 range = 0; range < geometry->level[level].covered; range = last->first_range + last->ranges)
+		for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
 		{
-			bf_index_find_group(geometry, level, range, last);
-			if (last->first_block + bf_index_group_pages(last) == geometry->end_block)
-				return true;
+			bf_index_find_group(geometry, level, range, &group);
+			if (group.first_block < end && (!found || group.first_block > last->first_block))
+			{
+				*last = group;
+				found = true;
+			}
 		}
+	return found;
+}
+
+/* Finds one of the last groups in the file that fits into a gap before it. */
+static bool
+find_group_to_move(Relation index, const BfGeometry *geometry, BfGroup *group)
+{
+	BlockNumber end = InvalidBlockNumber;
+
+	for (int i = 0; i < MOVES_TRIED && find_last_group(geometry, end, group); i++)
+	{
+		if (bf_index_find_space(index, bf_index_group_pages(group)) < group->first_block)
+			return true;
+		end = group->first_block;
+	}
 	return false;
 }
 
 /*
- * Moves the last group in the file to free pages before it, if many pages are free, the group fits there, and the
- * directory has room. Does nothing if a directory page lies behind that group. Returns 0 if nothing was moved; else the
+ * Moves one of the last groups in the file to free pages before it, if many pages are free, and the directory has room.
+ * If the last one fits nowhere, moving those before it makes room for it. Returns 0 if nothing was moved; else the
  * number of pages in the group's ranges, which is an upper bound of the pages of the heap that were read.
  */
 static double
@@ -572,8 +596,7 @@ move_last_group(const BfSummarizer *work)
 	if (free < Max(LEAST_FREE_PAGES, LEAST_FREE_SHARE * RelationGetNumberOfBlocks(work->index)))
 		return 0;
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	if (find_last_group(geometry, &group) &&
-		bf_index_find_space(work->index, bf_index_group_pages(&group)) < group.first_block)
+	if (find_group_to_move(work->index, geometry, &group))
 	{
 		BfPlan	   *plan = palloc(sizeof(BfPlan));
 		bool		marked[BF_INDEX_MAX_RANGES];
