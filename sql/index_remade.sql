@@ -78,4 +78,23 @@ VACUUM huge;
 SELECT in_vain('huge', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages, bf_index_check('huge_tags') > 0 AS checked;
 REINDEX INDEX huge_tags;
 SELECT in_vain('huge', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages;
+-- What was made fits: the third run writes nothing, however many times as many items as the others a range has.
+CREATE FUNCTION wal_of_third_run(factor numeric, rate numeric, pages integer) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	before pg_lsn;
+BEGIN
+	DROP TABLE IF EXISTS uneven;
+	CREATE TABLE uneven (v integer) WITH (autovacuum_enabled = off);
+	INSERT INTO uneven SELECT i / 226 * 1000 + i % CASE WHEN i / 226 IN (30, 60) THEN (40 * factor)::integer ELSE 40 END FROM generate_series(0, 226 * 130 - 1) i;
+	EXECUTE format('CREATE INDEX uneven_v ON uneven USING bf (v) WITH (pages_per_range = %s, fpr = %s)', pages, rate);
+	PERFORM bf_desummarize_range('uneven_v', 30);
+	FOR run IN 1 .. 3 LOOP
+		before := pg_current_wal_insert_lsn();
+		PERFORM bf_summarize_new_values('uneven_v');
+	END LOOP;
+	RETURN pg_current_wal_insert_lsn() - before;
+END $$;
+SET client_min_messages = warning;
+SELECT factor, rate, pages, wal_of_third_run(factor, rate, pages) FROM unnest(ARRAY[1, 2, 2.5, 3, 3.5, 3.9, 4.3, 5.5]) factor, unnest(ARRAY[0.001, 0.05, 0.1, 0.3]) rate, unnest(ARRAY[1, 2]) pages
+	WHERE wal_of_third_run(factor, rate, pages) > 500;
 DROP SCHEMA remade CASCADE;

@@ -274,7 +274,8 @@ continues(const EntriesChange *publication, const NewStretch *last, const NewStr
 {
 	const BlockNumber stride = last->groups > 1 ? last->stride : next->first_block - last->first_block;
 
-	return last->ranges == next->ranges && next->first_block > last->first_block &&
+	/* groups that have no place yet continue nothing, and nothing continues them */
+	return last->first_block != 0 && last->ranges == next->ranges && next->first_block > last->first_block &&
 		next->first_block == last->first_block + last->groups * stride &&
 		(next->groups == 1 || next->stride == stride) &&
 		memcmp(last->lines, next->lines, publication->columns * sizeof(uint32)) == 0;

@@ -231,31 +231,51 @@ decide_with_added(BfGroupsToBuild *groups, const BfCounts *columns, int column_c
 }
 
 /*
- * The next group is to get `ranges` ranges. If one of them would be full in it, returns how many lie before that one,
- * else `ranges`.
+ * A range is cut out of its group if it would have this many times the items per line that its filter is made for, or
+ * this false-positive rate, and a rate this many times the one asked for. The limits are below those from which VACUUM
+ * finds a range full or saturated (sizes.c, measure.c): what a build has made, it must not make anew.
+ */
+#define CUT_LOAD 2.6
+#define CUT_RATE 0.4
+#define CUT_TIMES_THE_RATE 3
+
+/* Would most look-ups read a range with these items, if its filter has `lines` lines? */
+static bool
+is_mostly_read(const BfCounts *counts, double items, uint32_t lines)
+{
+	const double load = items / lines;
+	double		rate;
+
+	if (load <= counts->load)
+		return false;
+	rate = sb_blocked_fpr(SB_BF_LINE * 8, counts->hashes, load);
+	return load >= CUT_LOAD * counts->load || (rate >= CUT_RATE && rate >= CUT_TIMES_THE_RATE * counts->rate);
+}
+
+/*
+ * The next group is to get `ranges` ranges. If most look-ups would read one of them, returns how many lie before that
+ * one, else `ranges`. lines[] is room for an element for each column.
  */
 static uint32_t
-ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges)
+ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges, uint32_t *lines)
 {
 	uint32_t	before = ranges;
 
+	find_lines(columns, column_count, 0, ranges, lines);
 	for (int column = 0; column < column_count; column++)
-	{
-		const double far_above = bf_index_far_above(&columns[column], ranges);
-
 		for (uint32_t i = 0; i < before; i++)
-			if (columns[column].items[i] >= far_above)
+			if (is_mostly_read(&columns[column], columns[column].items[i], lines[column]))
 				before = i;
-	}
 	return before;
 }
 
 /*
  * Cuts ranges far above the others out of the next group, which is to get `ranges` ranges. Returns how many it gets. If
- * several are cut out, the first of them may leave a group in which another one is far above the others.
+ * several are cut out, the first of them may leave a group in which another one is far above the others. lines[] is room
+ * for an element for each column.
  */
 static uint32_t
-without_full(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t ranges)
+without_full(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t ranges, uint32_t *lines)
 {
 	uint32_t	before;
 
@@ -265,7 +285,7 @@ without_full(BfGroupsToBuild *groups, const BfCounts *columns, int column_count,
 		groups->is_far_above = false;
 		return before;
 	}
-	while ((before = ranges_before_full(columns, column_count, ranges)) < ranges && before > 0)
+	while ((before = ranges_before_full(columns, column_count, ranges, lines)) < ranges && before > 0)
 	{
 		groups->is_far_above = true;
 		ranges = before;
@@ -284,7 +304,7 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count) &&
 			 !groups->is_far_above)
 		decide_with_added(groups, columns, column_count, begin, count, lines);
-	ranges = without_full(groups, columns, column_count, groups->sizes[0]);
+	ranges = without_full(groups, columns, column_count, groups->sizes[0], lines);
 	find_lines(columns, column_count, 0, ranges, lines);
 	groups->sizes[0] -= ranges;
 	if (groups->sizes[0] == 0)

@@ -17,8 +17,8 @@
  * (README.md, "Why no row can be lost".) A crash between the steps leaves groups whose ranges are unsummarized, and
  * pages that are free.
  *
- * Nothing has to be remembered from one call to the next: what a remade group has is counted, so that it fits, and no
- * measurement names it again.
+ * Nothing has to be remembered from one call to the next: what a remade group has is counted, and the limits by which it
+ * is planned (group_sizes.c) are below those by which it would be named again.
  */
 #include "index/remake.h"
 
@@ -179,18 +179,21 @@ times_too_large(const BfGeometry *geometry, const BfGroup *group, const BfItems 
 	return bf_index_is_worth_replacing(group->level, group->ranges, pages, needed) ? (double) pages / needed : 0;
 }
 
-/* Are the filters of this group, or one of them, too full? */
+/*
+ * Are the filters of this group, or one of them, too full? (Above level 0 one of them may be: the look-up reads one more
+ * group of the level below.)
+ */
 static bool
-is_too_full(const BfGroupMeasure *measure)
+is_too_full(const BfGroup *group, const BfGroupMeasure *measure)
 {
-	return measure->rate >= BF_TOO_FULL || measure->saturated;
+	return measure->rate >= BF_TOO_FULL || (group->level == 0 && measure->saturated);
 }
 
-/* Does a range of level 0 of this group get a group of its own, because it is full? */
+/* Is a range of level 0 full? Then the group is divided, or its filters become larger. */
 static bool
 has_full(const BfGroup *group, const BfGroupMeasure *measure)
 {
-	return group->level == 0 && measure->full > 0 && group->ranges > 1;
+	return group->level == 0 && measure->full > 0;
 }
 
 /*
@@ -200,7 +203,7 @@ has_full(const BfGroup *group, const BfGroupMeasure *measure)
 static double
 how_far_off(const BfGeometry *geometry, const BfGroup *group, const BfGroupMeasure *measure)
 {
-	const double full = is_too_full(measure) || has_full(group, measure) ? Max(measure->rate, BF_TOO_FULL) : 0;
+	const double full = is_too_full(group, measure) || has_full(group, measure) ? Max(measure->rate, BF_TOO_FULL) : 0;
 
 	return Max(full, times_too_large(geometry, group, &measure->items));
 }
@@ -483,8 +486,15 @@ summarize_too_full(const BfSummarizer *work, const BfGeometry *geometry, const B
 	}
 	bf_index_summarize_marked(work, geometry, group, too_full);
 	bf_index_measure_group(work->index, geometry, group, BF_PAGES_THAT_TELL, measure);
-	*done = !(is_too_full(measure) || has_full(group, measure)) || chosen < count;
+	*done = !(is_too_full(group, measure) || has_full(group, measure)) || chosen < count;
 	return read + (double) chosen * pages_per_range;
+}
+
+/* Is the planned group the one that is there? */
+static bool
+is_as_now(const BfGroup *group, const BfPlan *plan)
+{
+	return plan->count == 1 && memcmp(group->lines, plan->lines[0], group->columns * sizeof(uint32)) == 0;
 }
 
 /*
@@ -509,7 +519,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	bf_index_find_group(geometry, candidate->level, candidate->first_range, &group);
 	find_marked(work->index, &group, marked);
 	bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
-	if (is_too_full(measure) && !has_full(&group, measure))
+	if (is_too_full(&group, measure) && !has_full(&group, measure))
 		read = summarize_too_full(work, geometry, &group, marked, heap_blocks, left / pages_per_range, measure, &done);
 	if (!done)
 	{
@@ -525,7 +535,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 			(void) lines_needed(geometry, &group, &measure->items, lines);
 			bf_index_plan_one(&group, lines, plan);
 		}
-		if (replace_group(work, geometry, &group, plan, marked))
+		if (!is_as_now(&group, plan) && replace_group(work, geometry, &group, plan, marked))
 			read += (double) group.ranges * pages_per_range;
 	}
 	MemoryContextSwitchTo(caller);
