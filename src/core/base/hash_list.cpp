@@ -251,13 +251,6 @@ sb_status streambloom::check_list(const hash_list &list, uint64_t *largest)
 
 /* ------------------------------------------------------------------ look-ups */
 
-void hash_list::directory_range(uint64_t hash, size_t *offset, size_t *length) const
-{
-	const uint32_t block = items == 0 ? 0 : digits.block(hash);
-	*length = items == 0 ? 0 : block == 0 ? directory_entry : 2 * directory_entry;
-	*offset = directory_entry * (block == 0 ? 0 : block - 1);
-}
-
 sb_status hash_list::block_range(uint64_t hash, const void *entries, size_t *offset, size_t *length) const
 {
 	*offset = 0;

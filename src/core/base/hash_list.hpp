@@ -87,7 +87,12 @@ struct hash_list
 	 * a hash (length 0: there are no items). block_range() gets these bytes, and says where the block lies.
 	 * find_in_block() gets the block. Offsets count from the first byte of the list.
 	 */
-	void directory_range(uint64_t hash, size_t *offset, size_t *length) const;
+	void directory_range(uint64_t hash, size_t *offset, size_t *length) const
+	{
+		const uint32_t block = items == 0 ? 0 : digits.block(hash);
+		*length = items == 0 ? 0 : block == 0 ? directory_entry : 2 * directory_entry;
+		*offset = directory_entry * (block == 0 ? 0 : block - 1);
+	}
 	[[nodiscard]] sb_status block_range(uint64_t hash, const void *entries, size_t *offset, size_t *length) const;
 };
 

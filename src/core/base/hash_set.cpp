@@ -360,18 +360,7 @@ sb_status streambloom::hash_set_sort(const sb_hash_set *set, uint64_t *out)
 	return status == SB_OK ? sort_walked(set, out) : status;
 }
 
-/* -------------------------------------------------------------- walking, travel */
-
-uint64_t streambloom::hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
-{
-	for (; slot <= set->capacity; slot++)
-		if (uint64_t word = set->slots[hash_set_place(slot, set->beside)]; word != 0)
-		{
-			*hash = slot < set->capacity ? word : 0;
-			return slot;
-		}
-	return UINT64_MAX;
-}
+/* ------------------------------------------------------------------ travel */
 
 sb_status streambloom::hash_set_write(const sb_hash_set *set, void *out)
 {

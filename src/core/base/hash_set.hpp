@@ -90,7 +90,16 @@ uint64_t hash_set_find(const sb_hash_set *set, uint64_t hash);
 [[nodiscard]] sb_status hash_set_sort(const sb_hash_set *set, uint64_t *out);
 
 /* Returns the next used slot at or after `slot` and stores its hash in *hash. Returns UINT64_MAX if there is none. */
-uint64_t hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash);
+inline uint64_t hash_set_next(const sb_hash_set *set, uint64_t slot, uint64_t *hash)
+{
+	for (; slot <= set->capacity; slot++)
+		if (uint64_t word = set->slots[hash_set_place(slot, set->beside)]; word != 0)
+		{
+			*hash = slot < set->capacity ? word : 0;
+			return slot;
+		}
+	return UINT64_MAX;
+}
 
 /*
  * Writes the hashes of the set as little-endian words, in the order of slots: set->count times 8 bytes. May return

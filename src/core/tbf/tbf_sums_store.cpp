@@ -390,7 +390,7 @@ sb_status streambloom::sums_pack_plane(const cell_plane *plane, const sb_tbf *tb
 /* --------------------------------------------------------------- the exact form */
 
 /* Returns an item's words in all planes as one number. */
-static u128 sum_of_slot(const tbf_sums *sums, uint64_t slot)
+SB_KERNEL u128 sum_of_slot(const tbf_sums *sums, uint64_t slot)
 {
 	const size_t place = hash_set_place(slot, sums->set.beside);
 	return aligned([=](int i) { return sums->planes[i].column != 0 ? words_of_items(sums, i)[place] : 0; });
