@@ -104,10 +104,8 @@ add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, Block
 	*done = 0;
 	if (made && plan->groups[0].first_range < geometry->level[level].covered)
 		*done = before;
-	else if (!made && may_unite)
-		return add_group(work, geometry, level, heap_blocks, false, to_build, done);
 	pfree(plan);
-	return made;
+	return made || !may_unite ? made : add_group(work, geometry, level, heap_blocks, false, to_build, done);
 }
 
 uint32
