@@ -271,8 +271,8 @@ ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges, u
 
 /*
  * Cuts ranges far above the others out of the next group, which is to get `ranges` ranges. Returns how many it gets. If
- * several are cut out, the first of them may leave a group in which another one is far above the others. lines[] is room
- * for an element for each column.
+ * several are cut out, the first of them may leave a group in which another one is far above the others. lines[] is
+ * room for an element for each column.
  */
 static uint32_t
 without_full(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t ranges, uint32_t *lines)

@@ -17,8 +17,8 @@
  * (README.md, "Why no row can be lost".) A crash between the steps leaves groups whose ranges are unsummarized, and
  * pages that are free.
  *
- * Nothing has to be remembered from one call to the next: what a remade group has is counted, and the limits by which it
- * is planned (group_sizes.c) are below those by which it would be named again.
+ * Nothing has to be remembered from one call to the next: what a remade group has is counted, and the limits by which
+ * it is planned (group_sizes.c) are below those by which it would be named again.
  */
 #include "index/remake.h"
 
@@ -178,8 +178,8 @@ times_too_large(const BfGeometry *geometry, const BfGroup *group, const BfItems 
 }
 
 /*
- * Are the filters of this group, or one of them, too full? (Above level 0 one of them may be: the look-up reads one more
- * group of the level below.)
+ * Are the filters of this group, or one of them, too full? (Above level 0 one of them may be: the look-up reads one
+ * more group of the level below.)
  */
 static bool
 is_too_full(const BfGroup *group, const BfGroupMeasure *measure)
