@@ -488,6 +488,19 @@ summarize_too_full(const BfSummarizer *work, const BfGeometry *geometry, const B
 	return read + (double) chosen * pages_per_range;
 }
 
+/* Sets again[] to the marked ranges of a group that are full or too full. */
+static void
+find_full(const BfGroup *group, const BfGroupMeasure *measure, const bool *marked, bool *again)
+{
+	for (uint32 i = 0; i < group->ranges; i++)
+	{
+		again[i] = measure->rates[i] >= BF_TOO_FULL;
+		for (int column = 0; column < group->columns; column++)
+			again[i] |= isinf(measure->items.of[column][i]);
+		again[i] &= marked[i];
+	}
+}
+
 /* Is the planned group the one that is there? */
 static bool
 is_as_now(const BfGroup *group, const BfPlan *plan)
@@ -510,6 +523,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	BfPlan	   *plan = palloc(sizeof(BfPlan));
 	const BlockNumber pages_per_range = geometry->level[candidate->level].pages_per_range;
 	bool		marked[BF_INDEX_MAX_RANGES];
+	bool		again[BF_INDEX_MAX_RANGES];
 	bool		done = false;
 	double		read = 0;
 	BfGroup		group;
@@ -519,6 +533,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
 	if (is_too_full(&group, measure) && !has_full(&group, measure))
 		read = summarize_too_full(work, geometry, &group, marked, heap_blocks, left / pages_per_range, measure, &done);
+	find_full(&group, measure, marked, again);
 	if (!done)
 	{
 		if (group.level == 0)
@@ -533,7 +548,10 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 			(void) lines_needed(geometry, &group, &measure->items, lines);
 			bf_index_plan_one(&group, lines, plan);
 		}
-		if (!is_as_now(&group, plan) && replace_group(work, geometry, &group, plan, marked))
+		/* if the filters are large enough, the items that filled them are gone */
+		if (is_as_now(&group, plan))
+			bf_index_summarize_marked(work, geometry, &group, again);
+		else if (replace_group(work, geometry, &group, plan, marked))
 			read += (double) group.ranges * pages_per_range;
 	}
 	MemoryContextSwitchTo(caller);
