@@ -136,8 +136,13 @@ read_with_workers(const BfSummarizer *work, const BfGeometry *geometry, BfGroupL
 		}
 }
 
-void
-bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
+/*
+ * Summarizes the selected ranges: makes them placeholders, in which writers set bits from then on (except in a build),
+ * reads the ranges, and writes their bits. Allocates the areas of `lines`, but does not free them. The reader may have
+ * been opened before the placeholders are written.
+ */
+static void
+summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
 {
 	const BfGroup *group = &lines->group;
 	uint32		end = 0;
@@ -237,7 +242,7 @@ bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, 
 		if (work->building)
 			find_full_by_counts(work, geometry, &lines);
 		if (lines.selected > 0)
-			bf_index_summarize_selected(work, geometry, &lines);
+			summarize_selected(work, geometry, &lines);
 		MemoryContextSwitchTo(caller);
 		MemoryContextDelete(context);
 	}

@@ -24,13 +24,6 @@ typedef struct BfSummarizer
 } BfSummarizer;
 
 /*
- * Summarizes the selected ranges: makes them placeholders, in which writers set bits from then on (except in a build),
- * reads the ranges, and writes their bits. Allocates the areas of `lines`, but does not free them. The reader may have
- * been opened before the placeholders are written.
- */
-extern void bf_index_summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines);
-
-/*
  * Summarizes the ranges of a group that are marked in ranges[], some at a time. The lines of many ranges are written
  * together, because each page has lines of all ranges of the group. But the lines take memory, and what was read is
  * lost if the summarizer is interrupted.
