@@ -217,7 +217,6 @@ CREATE TABLE lax_keys AS SELECT NULL::lax_int AS a;
 VACUUM ANALYZE lax, lax_whole, lax_keys;
 SET enable_bitmapscan = off;
 SET enable_nestloop = off;
-SET streambloom.min_partition_scan_partitions = 2;
 CREATE FUNCTION nodes_and_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;

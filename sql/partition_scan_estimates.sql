@@ -6,7 +6,6 @@ SET search_path = partition_scan_estimates, public;
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-SET streambloom.min_partition_scan_partitions = 2;
 SET streambloom.enable_partition_scan = always;
 
 -- The planner's estimate, for the node PartitionScan at the top of the plan, as a multiple of the number of rows that there are.

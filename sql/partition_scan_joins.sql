@@ -6,7 +6,6 @@ SET search_path = partition_scan_joins, public;
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-SET streambloom.min_partition_scan_partitions = 10;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
 
