@@ -12,8 +12,8 @@ SET jit = off;
 CALL make_partitioned_log();
 INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3 FROM generate_series(0, 4799) i;
 INSERT INTO log VALUES (3, NULL, NULL, NULL, NULL);
-CREATE INDEX log_bf ON log USING bf (uid, host);
-DROP INDEX log_bf;
+CREATE INDEX log_bf ON ONLY log USING bf (uid, host);
+CREATE INDEX log_rest_bf ON ONLY log_rest USING bf (uid, host);
 DO $$
 DECLARE
 	partition regclass;

@@ -14,6 +14,7 @@ SET enable_mergejoin = off;
 CALL make_partitioned_log(more_columns => ', ids int[]');
 INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3, ARRAY[i] FROM generate_series(0, 4799) i;
 INSERT INTO log VALUES (3, NULL, NULL, NULL, NULL, NULL);
+CREATE INDEX log_bf ON ONLY log USING bf (uid, host, ids array_eq_ops);
 DO $$
 DECLARE
 	partition regclass;

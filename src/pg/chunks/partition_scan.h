@@ -93,8 +93,8 @@ typedef struct PartitionScanParts
 extern PartitionScanParts *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Sets the relation's size and widths, from up to 16 partitions and the statistics of all partitions together.
- * Without `parts`, only estimates a number of rows.
+ * Sets the relation's size and widths, from pg_class and the statistics of all partitions together. Without `parts`,
+ * only estimates a number of rows.
  */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
@@ -107,7 +107,7 @@ typedef struct PartitionScanChoice
 	RelOptInfo *rel;
 	Index		relid;
 	int			nparts;			/* rel->nparts, as PostgreSQL has set it */
-	bool		decided;
+	bool		prepared;
 	PartitionScanParts *parts;	/* NULL: the table is expanded late, or its conditions contradict each other */
 	bool		is_empty;		/* they do */
 	List	   *asked;			/* conditions of the table alone that indexes are asked about */

@@ -74,7 +74,7 @@ partition_scan_open(PartitionScanState *state, int at)
  * any expression is compiled.
  */
 static void
-begin_pruning(PartitionScanState *state, const PartitionPruneInfo *plan, int offset)
+begin_pruning(PartitionScanState *state, PartitionPruneInfo *plan, int offset)
 {
 	PartitionPruneInfo *info = copyObject(plan);
 	Bitmapset  *left = NULL;
@@ -101,7 +101,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	PartitionScanState *state = (PartitionScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	const List *numbers = list_nth(plan->custom_private, PARTITION_SCAN_NUMBERS);
-	const PartitionPruneInfo *pruning = list_nth(plan->custom_private, PARTITION_SCAN_PRUNING);
+	PartitionPruneInfo *pruning = list_nth(plan->custom_private, PARTITION_SCAN_PRUNING);
 	int			offset = (int) plan->scan.scanrelid - linitial_int(numbers);
 
 	state->first_entry = lsecond_int(numbers) + offset;
@@ -161,7 +161,8 @@ static void
 prune(PartitionScanState *state)
 {
 	Bitmapset  *left = NULL;
-	bool		again = state->pruning != NULL && state->pruning->do_exec_prune;
+	/* as an Append does, evaluate nothing if early pruning has left nothing */
+	bool		again = state->pruning != NULL && state->pruning->do_exec_prune && state->subplan_count > 0;
 
 	if (again)
 		left = sb_find_matching_subplans(state->pruning);
@@ -192,7 +193,8 @@ ask(PartitionScanState *state)
 		state->because[reason]++;
 		state->read[count++] = state->read[i];
 	}
-	state->asked += state->read_count;
+	if (state->question.count > 0)
+		state->asked += state->read_count;
 	state->skipped += state->read_count - count;
 	state->read_count = count;
 	for (int i = 0; i < count; i++)
@@ -370,10 +372,13 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		return;
 	if (state->pruning != NULL)
 		ExplainPropertyInteger("Partitions Pruned", NULL, state->pruned, es);
-	ExplainPropertyInteger("Partitions Asked", NULL, state->asked, es);
-	ExplainPropertyInteger("Partitions Skipped", NULL, state->skipped, es);
+	if (asked != NIL)
+	{
+		ExplainPropertyInteger("Partitions Asked", NULL, state->asked, es);
+		ExplainPropertyInteger("Partitions Skipped", NULL, state->skipped, es);
+	}
 	ExplainPropertyInteger("Partitions Read", NULL, state->read_total, es);
-	if (state->read_total > 0)
+	if (asked != NIL && state->read_total > 0)
 		ExplainPropertyText("Read Because", chunk_reasons_text(state->because), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, state->in_vain, es);
 }

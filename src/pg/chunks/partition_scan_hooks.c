@@ -228,6 +228,17 @@ conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 	return conditions;
 }
 
+static bool
+contains_set(const List *sets, const Bitmapset *set)
+{
+	ListCell   *cell;
+
+	foreach(cell, sets)
+		if (bms_equal(lfirst(cell), set))
+			return true;
+	return false;
+}
+
 /* Sets choice->asked and choice->outer. */
 static void
 find_conditions(PartitionScanChoice *choice, Oid parent_oid)
@@ -250,7 +261,7 @@ find_conditions(PartitionScanChoice *choice, Oid parent_oid)
 		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
 		Relids		outer = bms_union(bms_difference(condition->clause_relids, rel->relids), rel->lateral_relids);
 
-		if (!bms_is_member(rel->relid, outer) && !list_member(choice->outer, outer) &&
+		if (!bms_is_member(rel->relid, outer) && !contains_set(choice->outer, outer) &&
 			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
 			choice->outer = lappend(choice->outer, outer);
 	}
@@ -330,14 +341,15 @@ is_better_expanded(const PartitionScanChoice *choice)
 	return fewest < 0 || fewest > MOST_LOOKUPS;
 }
 
+/* Finds the partitions and sizes of a table that may get the node. */
 static void
-decide(PartitionScanChoice *choice)
+prepare(PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
 	RelOptInfo *rel = choice->rel;
 	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 
-	choice->decided = true;
+	choice->prepared = true;
 	rel->nparts = choice->nparts;
 	choice->is_empty = relation_excluded_by_constraints(root, rel, rte);
 	if (choice->is_empty)
@@ -351,17 +363,6 @@ decide(PartitionScanChoice *choice)
 	/* This is also a first estimate for other relations, if the table is expanded late. */
 	if (choice->parts != NULL || bms_is_empty(rel->lateral_relids))
 		partition_scan_set_size(root, rel, rte->relid, choice->parts);
-	if (choice->parts != NULL)
-	{
-		choice->asked_rows = clamp_row_est(rel->tuples *
-										   clauselist_selectivity(root, choice->asked, 0, JOIN_INNER, NULL));
-		/* Without statistics PostgreSQL expects a two-hundredth of all rows. We expect few. */
-		if (!have_statistics(rel, rte->relid, choice->asked))
-			choice->asked_rows = 1;
-		partition_scan_find_order(choice);
-		if (is_better_expanded(choice))
-			choice->parts = NULL;
-	}
 	/*
 	 * The relation is no longer a dummy, for estimates of other relations. But with lateral references PostgreSQL will
 	 * look at the dummy once more.
@@ -370,11 +371,30 @@ decide(PartitionScanChoice *choice)
 		rel->pathlist = NIL;
 }
 
+/* Decides about a table. REQUIRES: all tables of the query were prepared. */
+static void
+decide(PartitionScanChoice *choice)
+{
+	PlannerInfo *root = choice->root;
+	const RelOptInfo *rel = choice->rel;
+
+	if (choice->parts == NULL)
+		return;
+	choice->asked_rows = clamp_row_est(rel->tuples *
+									   clauselist_selectivity(root, choice->asked, 0, JOIN_INNER, NULL));
+	/* Without statistics PostgreSQL expects a two-hundredth of all rows. We expect few. */
+	if (!have_statistics(rel, planner_rt_fetch(rel->relid, root)->relid, choice->asked))
+		choice->asked_rows = 1;
+	partition_scan_find_order(choice);
+	if (is_better_expanded(choice))
+		choice->parts = NULL;
+}
+
 void
 partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	ListCell   *cell;
-	bool		any = false;
+	List	   *prepared = NIL;
 
 	if (planning == NULL)
 		return;
@@ -383,15 +403,16 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 		PartitionScanChoice *choice = lfirst(cell);
 
 		/* the planner may have removed a table of a join that it does not need */
-		if (choice->root == root && !choice->decided && root->simple_rel_array[choice->relid] == choice->rel &&
-			choice->rel->reloptkind == RELOPT_BASEREL)
-		{
-			decide(choice);
-			any = true;
-		}
+		if (choice->root != root || choice->prepared || root->simple_rel_array[choice->relid] != choice->rel ||
+			choice->rel->reloptkind != RELOPT_BASEREL)
+			continue;
+		prepare(choice);
+		prepared = lappend(prepared, choice);
 	}
+	foreach(cell, prepared)
+		decide(lfirst(cell));
 	/* The paths of this relation, which is the first one, were made before the sizes of these tables were known. */
-	if (any && rel->rtekind == RTE_RELATION && !rte->inh && rel->indexlist != NIL && !IS_DUMMY_REL(rel) &&
+	if (prepared != NIL && rel->rtekind == RTE_RELATION && !rte->inh && rel->indexlist != NIL && !IS_DUMMY_REL(rel) &&
 		rte->tablesample == NULL)
 		create_index_paths(root, rel);
 	foreach(cell, planning->choices)

@@ -146,37 +146,64 @@ partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 
 /* --------------------------------------------------------------------------------- size */
 
-/* How many partitions we look at for an estimate. */
-#define MOST_LOOKED_AT 16
+/* If no partition was ever analyzed, we look at the files of so many. */
+#define MOST_FILES 16
 
-/* Adds the size that pg_class has of a table, or, if it was never analyzed, the size of its file. */
-static void
-add_size_of(Oid oid, double *tuples, double *pages)
+/* Returns what pg_class says of a table's rows, and adds its pages. Negative: it was never analyzed. */
+static double
+known_tuples(Oid table, double *pages)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
-	Form_pg_class form;
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	double		result = -1;
 
 	if (!HeapTupleIsValid(tuple))
-		return;
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	if (form->reltuples >= 0)
-	{
-		*tuples += form->reltuples;
-		*pages += form->relpages;
-	}
-	else
-	{
-		Relation	table = table_open(oid, NoLock);
-		BlockNumber its_pages = 0;
-		double		its_tuples = 0;
-		double		visible;
-
-		estimate_rel_size(table, NULL, &its_pages, &its_tuples, &visible);
-		*tuples += its_tuples;
-		*pages += its_pages;
-		table_close(table, NoLock);
-	}
+		return -1;
+	result = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
+	if (result >= 0)
+		*pages += ((Form_pg_class) GETSTRUCT(tuple))->relpages;
 	ReleaseSysCache(tuple);
+	return result;
+}
+
+/* Adds the size of a table that was never analyzed, as PostgreSQL estimates it. */
+static double
+estimated_tuples(Oid oid, double *pages)
+{
+	Relation	table = table_open(oid, NoLock);
+	BlockNumber its_pages = 0;
+	double		tuples = 0;
+	double		visible;
+
+	estimate_rel_size(table, NULL, &its_pages, &tuples, &visible);
+	*pages += its_pages;
+	table_close(table, NoLock);
+	return tuples;
+}
+
+/* Sets parts->tuples and parts->pages. Partitions that were never analyzed count as large as the others. */
+static void
+measure(PartitionScanParts *parts)
+{
+	int			count = list_length(parts->leaves);
+	int			known = 0;
+	ListCell   *cell;
+
+	foreach(cell, parts->leaves)
+	{
+		double		tuples = known_tuples(lfirst_oid(cell), &parts->pages);
+
+		if (tuples < 0)
+			continue;
+		known++;
+		parts->tuples += tuples;
+	}
+	if (known == 0)
+		for (; known < Min(count, MOST_FILES); known++)
+			parts->tuples += estimated_tuples(list_nth_oid(parts->leaves,
+														   (int) ((int64) count * known / Min(count, MOST_FILES))),
+											  &parts->pages);
+	parts->tuples *= count / (double) known;
+	parts->pages = Max(parts->pages * count / known, 1);
 }
 
 /* Sets the widths of the columns from the statistics of all partitions. (PostgreSQL would look for others.) */
@@ -195,44 +222,26 @@ set_widths(RelOptInfo *rel, Oid parent)
 	}
 }
 
-/* How many rows the last ANALYZE of the table has counted; negative: none has. */
-static double
-tuples_of_parent(Oid parent)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(parent));
-	double		result = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->reltuples : -1;
-
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
-	return result;
-}
-
 void
 partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
 {
-	const PartitionScanTable *top = parts != NULL ? linitial(parts->tables) : NULL;
-	int			count = parts != NULL ? list_length(parts->leaves) : 0;
-	int			looked_at = Min(count, MOST_LOOKED_AT);
-	double		pruned = top != NULL ? top->partitions->nparts / (double) Max(bms_num_members(top->live), 1) : 1;
-	double		counted = tuples_of_parent(parent);
+	double		ignored = 0;
+	double		counted = known_tuples(parent, &ignored);	/* by the last ANALYZE of all partitions */
 
-	for (int i = 0; i < looked_at; i++)
-		add_size_of(list_nth_oid(parts->leaves, (int) ((int64) count * i / looked_at)), &parts->tuples, &parts->pages);
 	set_widths(rel, parent);
-	if (looked_at == 0)
-		rel->tuples = Max(counted, 1);
-	else
+	rel->tuples = Max(counted, 1);
+	if (parts != NULL)
 	{
-		parts->tuples = parts->tuples / looked_at * count;
-		parts->pages = Max(parts->pages / looked_at * count, 1);
-		/* The partitions that we looked at may be the small ones. */
-		if (count > looked_at && counted / pruned > parts->tuples)
-			parts->tuples = counted / pruned;
+		const PartitionScanTable *top = linitial(parts->tables);
+
+		measure(parts);
 		/* The statistics are those of all partitions, so the conditions' selectivities are of all rows. */
-		rel->tuples = parts->tuples * pruned;
+		if (counted < 0)
+			rel->tuples = parts->tuples * top->partitions->nparts / bms_num_members(top->live);
+		rel->tuples = Max(rel->tuples, parts->tuples);
 		rel->pages = parts->pages;
 	}
 	set_baserel_size_estimates(root, rel);
-	if (looked_at > 0)
+	if (parts != NULL)
 		rel->rows = Min(rel->rows, clamp_row_est(parts->tuples));
 }

@@ -20,6 +20,7 @@
 #include "parser/parsetree.h"
 #include "partitioning/partdesc.h"
 #include "partitioning/partprune.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/rel.h"
 
 #include "chunks/chunk_question.h"
@@ -168,6 +169,13 @@ make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *pa
 				if (bms_is_member(i, above->live) && above->places[i] == -1 - at)
 					rel_above->part_rels[i] = rel;
 			add_member(copy, rel, number, above_number, columns_of(table, number, above, above_number));
+			rel->partexprs = memcpy(palloc(rel->part_scheme->partnatts * sizeof(List *)), rel->partexprs,
+									rel->part_scheme->partnatts * sizeof(List *));
+			for (int i = 0; i < rel->part_scheme->partnatts; i++)
+			{
+				rel->partexprs[i] = copyObject(rel->partexprs[i]);
+				ChangeVarNodes((Node *) rel->partexprs[i], (int) parent->relid, (int) number, 0);
+			}
 		}
 		for (int i = -1; (i = bms_next_member(table->live, i)) >= 0;)
 			if (table->places[i] >= 0)
@@ -229,11 +237,11 @@ find_equalities(const List *conditions, const List *asked)
 
 	foreach(cell, conditions)
 	{
-		const OpExpr *condition = lfirst(cell);
+		OpExpr	   *condition = lfirst(cell);
 
 		if (!list_member(asked, condition) && IsA(condition, OpExpr) && list_length(condition->args) == 2 &&
 			(chunk_is_plain_value(linitial(condition->args)) || chunk_is_plain_value(lsecond(condition->args))))
-			result = lappend(result, unconstify(OpExpr *, condition));
+			result = lappend(result, condition);
 	}
 	return result;
 }
