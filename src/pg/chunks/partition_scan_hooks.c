@@ -33,7 +33,7 @@
 #include "chunks/chunk_engine.h"
 #include "chunks/chunk_paths.h"
 
-int			partition_scan_use = PARTITION_SCAN_OFF;
+int			partition_scan_use = PARTITION_SCAN_ON;
 
 static const struct config_enum_entry uses[] = {
 	{"off", PARTITION_SCAN_OFF, false},
@@ -440,7 +440,7 @@ partition_scan_init(void)
 							 "Lets queries over partitions read only those that may hold rows, without a plan for each.",
 							 "Only conditions that bf indexes answer have this effect. \"always\" is for tests: it takes effect also where "
 							 "this is expected to be slower.",
-							 &partition_scan_use, PARTITION_SCAN_OFF, uses, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+							 &partition_scan_use, PARTITION_SCAN_ON, uses, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&partition_scan_methods);
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
