@@ -65,8 +65,8 @@ upgrades_lead_here() {
 
 # upgrades_lead_here must accept a way of two upgrade scripts, and must fail if the second one is missing.
 upgrades_are_judged() {
-	local first=(streambloom--0.0.8.sql streambloom--0.0.8--0.0.9.sql)
-	upgrades_lead_here "${first[@]}" "streambloom--0.0.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
+	local first=(streambloom--0.8.0.sql streambloom--0.8.0--0.8.9.sql)
+	upgrades_lead_here "${first[@]}" "streambloom--0.8.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
 }
 
 # debian/changelog must have the version of streambloom.control. What debian/control says before the first package must
