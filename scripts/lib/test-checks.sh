@@ -147,6 +147,7 @@ checks() {
 	fi
 	verdict 'a version without a way to the current one is found' upgrades_are_judged
 	verdict 'debian/ is of the version of the control file' package_agrees
+	verdict 'the addresses are those of META.json, and no other file has one' perl "$repository/scripts/set-addresses" --check
 	verdict 'no link of the pages leads nowhere' "$here/lib/links.pl" "$repository"
 	verdict 'the navigation of the site has every page' pages_are_listed
 	verdict 'the scripts have manual pages' manual_is_made
