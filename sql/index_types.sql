@@ -68,6 +68,13 @@ CREATE INDEX specials_text ON specials USING bf (ci) WITH (pages_per_range = 2);
 SELECT q, answers('SELECT * FROM specials WHERE ' || q)
 FROM (VALUES ('ci = ''aBc'''), ('ci::text = ''ABC'''), ('ci::text = ''aBc'''), ('ci::text = ''ABC''::name COLLATE "default"')) t(q);
 DROP INDEX specials_text;
+-- a partitioned table says so once
+CREATE TABLE people (id int, ci citext) PARTITION BY RANGE (id);
+CREATE TABLE people_0 PARTITION OF people FOR VALUES FROM (0) TO (10);
+CREATE TABLE people_1 PARTITION OF people FOR VALUES FROM (10) TO (20) PARTITION BY RANGE (id);
+CREATE TABLE people_10 PARTITION OF people_1 FOR VALUES FROM (10) TO (15);
+CREATE INDEX people_text ON people USING bf (ci);
+DROP TABLE people;
 -- under an operator class of its own it is hashed as itself; the = of the class must agree with the hashes
 CREATE OPERATOR CLASS citext_ops DEFAULT FOR TYPE citext USING bf AS OPERATOR 1 = (citext, citext);
 CREATE INDEX specials_ci ON specials USING bf (ci) WITH (pages_per_range = 2);

@@ -1,7 +1,7 @@
 -- setup: the extension, citext for the tests of items, and functions by which tests look at errors and compare answers
 SET client_min_messages = warning;
 CREATE EXTENSION citext;
--- STREAMBLOOM_FROM=0.0.9 scripts/test regress: all tests on an extension that was upgraded to the current version
+-- STREAMBLOOM_FROM=0.9.0 scripts/test regress: all tests on an extension that was upgraded to the current version
 \getenv from STREAMBLOOM_FROM
 \if :{?from}
 CREATE EXTENSION streambloom VERSION :'from';
