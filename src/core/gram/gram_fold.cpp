@@ -15,15 +15,17 @@ namespace {
 
 constexpr uint32_t bits_21 = 0x1FFFFF;
 
-constexpr uint32_t last_of(uint64_t range) { return range >> 21 & bits_21; }
+constexpr uint32_t last_of(uint64_t range)
+{
+	return range >> 21 & bits_21;
+}
 
 } // namespace
 
 size_t fold_beyond_ascii(uint32_t character, uint32_t folded[3])
 {
-	const uint64_t *range =
-		std::lower_bound(std::begin(fold_ranges), std::end(fold_ranges), character,
-						 [](uint64_t each, uint32_t wanted) { return last_of(each) < wanted; });
+	const uint64_t *range = std::lower_bound(std::begin(fold_ranges), std::end(fold_ranges), character,
+											 [](uint64_t each, uint32_t wanted) { return last_of(each) < wanted; });
 	folded[0] = character;
 	if (range == std::end(fold_ranges))
 		return 1;
