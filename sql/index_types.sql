@@ -40,7 +40,8 @@ BEGIN
 	DROP TABLE t, asked, found;
 END
 $$;
-SELECT r.* FROM samples, try_type(type, item, class) r;
+SELECT count(*) AS types, sum(asked) AS asked FROM samples, try_type(type, item, class) r WHERE wrong = 0 AND by_index;
+SELECT r.* FROM samples, try_type(type, item, class) r WHERE wrong <> 0 OR NOT by_index;
 
 -- types that can be compared with each other have the same hashes: an untyped or smaller literal uses the index
 CREATE TABLE numbers (small smallint, big bigint, single real, double double precision, word text, label name);

@@ -62,6 +62,9 @@ BEGIN
 END
 $$;
 
+-- What an answer has in common with others: all but the number of rows.
+CREATE FUNCTION kind_of(answer text) RETURNS text LANGUAGE sql RETURN regexp_replace(answer, '^\d+ rows by', 'the same rows by');
+
 -- The lines of a query's plan, run or not, without those that have memory, and without what only some versions of PostgreSQL write.
 CREATE FUNCTION plan_lines(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -100,7 +100,7 @@ my %needs = (
 
 my $all = StreambloomTap->new('018_all_pages');
 # logs.md is typed into a database of its own, in which it takes the place of the beginning of the tutorial.
-# (050_logs.pl tries its recipes with the right logs.)
+# (log_recipes.pl tries its recipes with the right logs.)
 run_page(StreambloomTap->new('018_logs'), 'logs.md', '', blocks('logs.md'));
 my @pages = grep { $_ !~ /^(tutorial|logs)\.md$/ } StreambloomTap::read_file("$root/docs/README.md") =~ /^- \[[^]]+\]\(([\w-]+\.md)\)/gm;
 opendir my $docs, "$root/docs" or die "docs: $!";
