@@ -46,7 +46,8 @@ copy_postgresql() {
 
 # install_extension [ARGUMENT...]: installs the built extension in the private copy of PostgreSQL.
 install_extension() {
-	[[ -n ${bin:-} ]] || copy_postgresql || return
+	use_cluster
+	[[ -x $bin/initdb ]] || copy_postgresql || return
 	run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
 }
 

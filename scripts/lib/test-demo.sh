@@ -71,7 +71,7 @@ demo() {
 	# No address of IPv4, and a host that is too long for a B-tree.
 	{
 		printf '{"time": "2026-03-01T10:00:00Z", "remote_addr": "::1", "request_uri": "/"}\n'
-		perl -e 'srand 1; print q({"time": "2026-03-01T10:00:01Z", "x_forwarded_for": "), map({ chr 97 + rand 26 } 1 .. 9000), qq(", "request_uri": "/"}\n)'
+		perl -e 'srand 1; print q({"time": "2026-03-01T10:00:01Z", "client_ip": "), map({ chr 97 + rand 26 } 1 .. 9000), qq(", "request_uri": "/"}\n)'
 	} >"$logs/odd-hosts.log"
 	demo_checks 'odd hosts' "$logs/odd-hosts.log"
 	verdict 'odd hosts: no B-tree is made' grep -q 'a B-tree on host alone cannot be made' "$work/demo.out"
@@ -98,6 +98,6 @@ demo() {
 	demo_checks 'logs of all formats' "$logs/empty.log" "$logs/json.log.1" "$repository"/test/logs/{common,vhost_combined,forwarded,caddy,w3c,cloudfront,alb,s3,squid,haproxy}.log
 	verdict 'logs of all formats: each has five hits, the broken lines are counted' grep -qzP '\n23 lines do not parse(.*\n)*55 hits of ' "$work/demo.out"
 	demo_checks 'all formats in one file' "$repository/test/logs/formats.txt"
-	verdict 'all formats in one file: what is no hit is left out' grep -q '^55 hits of 1 hosts' "$work/demo.out"
+	verdict 'all formats in one file: what is no hit is left out' grep -q '^56 hits of 1 hosts' "$work/demo.out"
 	verdict 'a file that is not there is refused' refuses 'there is no file' "$logs/none.log"
 }
