@@ -7,6 +7,8 @@
 # this machine's apt: one to build in; a minimal one, in which the finished package is installed and tested; and, if the
 # sources are a clone of git, one more for the steps of the public workflow. Each is a folder in $work. Programs in them
 # do not see the processes of this machine, and those that in_system runs with --net do not see its network.
+#
+# scripts/make-release sets STREAMBLOOM_RELEASE to a folder that gets what was built.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap
@@ -99,6 +101,8 @@ types_tutorial() {
 		test "$(wc -l </tmp/typed.sql)" -gt 40 || { echo "the page has no blocks"; exit 1; }
 		cd /tmp
 		{ printf "SET ROLE plain;\n"; cat /tmp/typed.sql; } | as postgres -d plain >/tmp/typed.out
+		# Any role may preload what has a link in plugins.
+		as postgres -d "dbname=plain options=-clocal_preload_libraries=streambloom" -c "SELECT 1" >/dev/null
 		grep -A2 "counted_too_low" /tmp/typed.out | grep -qE "^ *[1-9][0-9]* \| +0 \|" || { echo "counts are too low, or the page was not typed to its end"; exit 1; }
 		pg_ctlcluster "$version" main stop'
 }
@@ -154,7 +158,12 @@ rest_of() {
 	[[ -z $left ]] || { printf '%s\n' "$left" && return 1; }
 }
 
-removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" && rest_of "$1"; }
+# removes ROOT: purges the package, which warns of what keeps people out then.
+removes() {
+	local said
+	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
+		&& grep -q 'RESET session_preload_libraries' <<<"$said" || { printf '%s\n' "$said" && return 1; }
+}
 
 # packaged_tests ROOT: runs debian/tests as a distribution does.
 packaged_tests() {
@@ -200,7 +209,17 @@ one_suite() {
 	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
 	verdict "$name: a plain role creates the extension and types the tutorial" types_tutorial "$clean"
 	verdict "$name: the package is removed without a rest" removes "$clean"
+	local image="$work/system/$name.oci.tar" server
+	server=$(ls "$clean/etc/postgresql")
+	if ((server >= 18)); then
+		verdict "$name: an image of the extension's files is made" extension_image "$clean"/packages/postgresql-*-streambloom_*.deb "streambloom:$server-$(current_version)-$name" "$image"
+		verdict "$name: a server finds the extension in it" extension_image_works "$clean" "$image"
+	fi
 	verdict "$name: the packaged tests pass" packaged_tests "$clean"
+	if [[ -n ${STREAMBLOOM_RELEASE:-} ]]; then
+		cp -r "$clean/packages" "$STREAMBLOOM_RELEASE/$name"
+		[[ ! -e $image ]] || cp "$image" "$STREAMBLOOM_RELEASE/streambloom-$(current_version)-pg$server-$name.oci.tar"
+	fi
 	rm -rf --one-file-system "$build" "$clean"
 	if [[ -e $repository/.github/workflows/test.yml && -e $repository/.git ]]; then
 		verdict "$name: the steps of the public workflow run in a clean system" workflow_runs "$clean" "$name"
