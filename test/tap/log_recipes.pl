@@ -1,5 +1,5 @@
-# The reader of docs/logs.md. test/logs/formats.txt has a line of each format, which is read right or refused. The other files of
-# test/logs have the same five hits in one format each, and broken lines, which stop nothing.
+# The reader of docs/logs.md. test/logs/formats.txt has a line of each format, which is read right or refused. The other
+# files of test/logs have the same five hits in one format each, and broken lines, which stop nothing.
 use strict;
 use warnings;
 
@@ -27,8 +27,8 @@ sub read_lines
 	return $db->rows("SET TimeZone = 'UTC'; $recipe{hits} SELECT $wanted FROM hit ORDER BY n");
 }
 
-# A format is some lines that begin with its name. The line itself may have a header, "#Fields:", in front, and corrections of
-# the expected hit behind.
+# A format is some lines that begin with its name. The line itself may have a header, "#Fields:", in front, and
+# corrections of the expected hit behind.
 my (undef, @formats) = split /\n\n/, StreambloomTap::read_file("$root/test/logs/formats.txt");
 cmp_ok(scalar @formats, '>=', 50, 'fifty formats, and more');
 my (@names, @expected);
@@ -57,8 +57,8 @@ foreach my $i (0 .. $#names)
 	like($agent // '', qr{^(?:curl/8\.5\.0)?$}, "$names[$i]: agent");
 }
 
-# The hits of each other sample. A format may lack the last two columns, the referrer and the agent, or the referrer alone. If
-# a HEAD has sent no bytes, their number is "-", 0 or empty in the sample.
+# The hits of each other sample. A format may lack the last two columns, the referrer and the agent, or the referrer
+# alone. If a HEAD has sent no bytes, their number is "-", 0 or empty in the sample.
 my $browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0';
 my @hits = (
 	['2026-03-01 10:00:00+00', '192.0.2.7', 'GET', '/index.html', 200, 5120, '', $browser],
