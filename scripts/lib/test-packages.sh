@@ -7,6 +7,8 @@
 # this machine's apt: one to build in; a minimal one, in which the finished package is installed and tested; and, if the
 # sources are a clone of git, one more for the steps of the public workflow. Each is a folder in $work. Programs in them
 # do not see the processes of this machine, and those that in_system runs with --net do not see its network.
+#
+# scripts/make-release sets STREAMBLOOM_RELEASE to a folder that gets what was built.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap
@@ -99,6 +101,8 @@ types_tutorial() {
 		test "$(wc -l </tmp/typed.sql)" -gt 40 || { echo "the page has no blocks"; exit 1; }
 		cd /tmp
 		{ printf "SET ROLE plain;\n"; cat /tmp/typed.sql; } | as postgres -d plain >/tmp/typed.out
+		# Any role may preload what has a link in plugins.
+		as postgres -d "dbname=plain options=-clocal_preload_libraries=streambloom" -c "SELECT 1" >/dev/null
 		grep -A2 "counted_too_low" /tmp/typed.out | grep -qE "^ *[1-9][0-9]* \| +0 \|" || { echo "counts are too low, or the page was not typed to its end"; exit 1; }
 		pg_ctlcluster "$version" main stop'
 }
@@ -127,12 +131,10 @@ types_json() {
 		eval "$(printf "%s\n" "$2" | sed "s/\<NAME\>/newcomer/g")"
 		blocks() { sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }"; }
 		{
-			sed "/^## JSON lines/,\$d" "$pages/logs.md" | sed "/^## Apache/,\$d" | blocks
-			sed -n "/^## JSON lines/,/^## Caddy/p" "$pages/logs.md" | blocks
-			sed -n "/^## Into partitions/,\$p" "$pages/logs.md" | blocks
+			blocks <"$pages/logs.md"
 			sed -n "/^## What is in a filter/,\$p" "$pages/tutorial.md" | blocks
 		} >/tmp/json.sql
-		for part in "CREATE FUNCTION log_json" "j->>.remote_addr" "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
+		for part in "CREATE FUNCTION log_json" remote_addr "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
 			grep -q -e "$part" /tmp/json.sql || { echo "the pages have no block with $part"; exit 1; }
 		done
 		runuser -u newcomer -- sh -c "cd && psql -X -q -v ON_ERROR_STOP=1 -f /tmp/json.sql" >/tmp/json.out
@@ -154,7 +156,12 @@ rest_of() {
 	[[ -z $left ]] || { printf '%s\n' "$left" && return 1; }
 }
 
-removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" && rest_of "$1"; }
+# removes ROOT: purges the package, which warns of what keeps people out then.
+removes() {
+	local said
+	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
+		&& grep -q 'RESET session_preload_libraries' <<<"$said" || { printf '%s\n' "$said" && return 1; }
+}
 
 # packaged_tests ROOT: runs debian/tests as a distribution does.
 packaged_tests() {
@@ -165,14 +172,14 @@ packaged_tests() {
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
-# Runs the steps of the public workflow, with the suites "checks" and "regress" alone. As in the workflow, the checkout
-# is a clone that belongs to another user.
+# Runs the steps of the public workflow, with clang and the suites "checks" and "regress" alone. As in the workflow, the
+# checkout is a clone that belongs to another user.
 workflow_runs() {
 	local root=$1 version
-	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")
+	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml" | tail -n 1)
 	make_system "$root" "$2" && in_system "$root" sh -euc "$(sed -n 's/^ *- run: \(apt-get.*\)/\1/p' "$repository/.github/workflows/test.yml" | head -n 1)" \
 		&& git -c safe.directory='*' clone -q "$repository" "$root/checkout" \
-		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
+		&& in_system "$root" /checkout/scripts/ci test "${version:?}" clang checks regress
 }
 
 # left_out WHY: a test cannot be run here. It counts as failed if suites of Debian were named, as for a release;
@@ -200,7 +207,17 @@ one_suite() {
 	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
 	verdict "$name: a plain role creates the extension and types the tutorial" types_tutorial "$clean"
 	verdict "$name: the package is removed without a rest" removes "$clean"
+	local image="$work/system/$name.oci.tar" server
+	server=$(ls "$clean/etc/postgresql")
+	if ((server >= 18)); then
+		verdict "$name: an image of the extension's files is made" extension_image "$clean"/packages/postgresql-*-streambloom_*.deb "streambloom:$server-$(current_version)-$name" "$image"
+		verdict "$name: a server finds the extension in it" extension_image_works "$clean" "$image"
+	fi
 	verdict "$name: the packaged tests pass" packaged_tests "$clean"
+	if [[ -n ${STREAMBLOOM_RELEASE:-} ]]; then
+		cp -r "$clean/packages" "$STREAMBLOOM_RELEASE/$name"
+		[[ ! -e $image ]] || cp "$image" "$STREAMBLOOM_RELEASE/streambloom-$(current_version)-pg$server-$name.oci.tar"
+	fi
 	rm -rf --one-file-system "$build" "$clean"
 	if [[ -e $repository/.github/workflows/test.yml && -e $repository/.git ]]; then
 		verdict "$name: the steps of the public workflow run in a clean system" workflow_runs "$clean" "$name"

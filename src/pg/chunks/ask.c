@@ -299,7 +299,7 @@ open_to_ask(ChunkClause *clause, Relation heap, const List *indexes, Oid oid, Qu
 	index = chunk_open_index(heap, oid, clause->method);
 	if (index == NULL)
 		return NULL;
-	keys = chunk_keys_of_index(index, 1, list_make1(clause->clause), &clause->known);
+	keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, list_make1(clause->clause), &clause->known);
 	if (keys == NIL)
 	{
 		relation_close(index, AccessShareLock);

@@ -96,7 +96,7 @@ partition_scan_is_answered(List *indexes, Index relid, Node *clause)
 		return false;
 	clause = with_parameters(clause, &relid);
 	foreach(cell, indexes)
-		if (chunk_keys_of_index(lfirst(cell), relid, list_make1(clause), &known) != NIL)
+		if (chunk_keys_of_index(chunk_index_info(lfirst(cell), relid), relid, list_make1(clause), &known) != NIL)
 			return true;
 	return false;
 }
