@@ -1,6 +1,7 @@
 -- chunk_skip_aside: where the node stands aside, and what works as without it: cursors, row locks, workers, pruning, privileges
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_aside;
 SET search_path = chunk_skip_aside, public;
 SET client_min_messages = warning;

@@ -19,6 +19,7 @@
 
 #include "chunks/finished_plan.h"
 #include "chunks/join_skip.h"
+#include "chunks/partitions_in_use.h"
 #include "index/handler.h"
 
 bool		chunk_skip_enabled = true;
@@ -322,6 +323,7 @@ chunk_skip_init(void)
 							 "Lets queries skip partitions whose bf indexes say that no row can match.",
 							 NULL, &chunk_skip_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&chunk_skip_scan_methods);
+	partitions_in_use_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	look_at_relations();
