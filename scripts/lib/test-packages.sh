@@ -147,6 +147,11 @@ types_json() {
 		pg_ctlcluster "$version" main stop' sh "$start" "$role"
 }
 
+# is_lean DEB: the package of the library wants the minor version of the headers that it was built with, and has no pages.
+is_lean() {
+	dpkg-deb -f "$1" Depends | grep -E 'postgresql-[0-9]+ \(>' && ! dpkg-deb -c "$1" | grep -E '\.md$|LICENSE'
+}
+
 # rest_of ROOT: fails if dpkg still knows the removed package, or if a file still has "streambloom" in its name. The
 # packages in /packages, which these tests have put there, do not count.
 rest_of() {
@@ -197,6 +202,7 @@ one_suite() {
 	verdict "$name: the packages build" build_packages "$build" "$name"
 	if ! compgen -G "$build/packages/*-streambloom_*.deb" >/dev/null; then return; fi
 	verdict "$name: lintian finds no error" in_system "$build" sh -c 'lintian --allow-root --fail-on error /packages/*.changes'
+	verdict "$name: a package wants the minor version of its headers, and has no pages" is_lean "$build"/packages/postgresql-*-streambloom_*.deb
 	verdict "$name: a clean system is made" make_system "$clean" "$name"
 	cp -r "$build/packages" "$clean/packages"
 	# All checks from here on need the package.
