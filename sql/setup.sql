@@ -1,7 +1,7 @@
 -- setup: the extension, citext for the tests of items, and functions by which tests look at errors and compare answers
 SET client_min_messages = warning;
 CREATE EXTENSION citext;
--- STREAMBLOOM_FROM=0.0.9 scripts/test regress: all tests on an extension that was upgraded to the current version
+-- STREAMBLOOM_FROM=0.9.0 scripts/test regress: all tests on an extension that was upgraded to the current version
 \getenv from STREAMBLOOM_FROM
 \if :{?from}
 CREATE EXTENSION streambloom VERSION :'from';
@@ -61,6 +61,9 @@ BEGIN
 	RETURN format('%s by %s', split_part(by_index, ',', 1), index);
 END
 $$;
+
+-- What an answer has in common with others: all but the number of rows.
+CREATE FUNCTION kind_of(answer text) RETURNS text LANGUAGE sql RETURN regexp_replace(answer, '^\d+ rows by', 'the same rows by');
 
 -- The lines of a query's plan, run or not, without those that have memory, and without what only some versions of PostgreSQL write.
 CREATE FUNCTION plan_lines(query text, run boolean DEFAULT false) RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -65,8 +65,8 @@ upgrades_lead_here() {
 
 # upgrades_lead_here must accept a way of two upgrade scripts, and must fail if the second one is missing.
 upgrades_are_judged() {
-	local first=(streambloom--0.0.8.sql streambloom--0.0.8--0.0.9.sql)
-	upgrades_lead_here "${first[@]}" "streambloom--0.0.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
+	local first=(streambloom--0.8.0.sql streambloom--0.8.0--0.8.9.sql)
+	upgrades_lead_here "${first[@]}" "streambloom--0.8.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
 }
 
 # debian/changelog must have the version of streambloom.control. What debian/control says before the first package must
@@ -147,6 +147,7 @@ checks() {
 	fi
 	verdict 'a version without a way to the current one is found' upgrades_are_judged
 	verdict 'debian/ is of the version of the control file' package_agrees
+	verdict 'the addresses are those of META.json, and no other file has one' perl "$repository/scripts/set-addresses" --check
 	verdict 'no link of the pages leads nowhere' "$here/lib/links.pl" "$repository"
 	verdict 'the navigation of the site has every page' pages_are_listed
 	verdict 'the scripts have manual pages' manual_is_made

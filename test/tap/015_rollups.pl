@@ -23,7 +23,7 @@ StreambloomTap::require_cluster();
 my $long = ($ENV{STREAMBLOOM_SECONDS} // 0) > 60;
 my %tbf = StreambloomTap::recipes('docs/tbf.md');
 my %jobs = StreambloomTap::recipes('docs/operations.md');
-my %readme = StreambloomTap::recipes('README.md');
+my %bf = StreambloomTap::recipes('docs/bf.md');
 
 # The clock, the scheduler, and procedures that compare a filter with exact counts.
 my $harness = <<'SQL';
@@ -359,7 +359,7 @@ subtest 'where there is nothing yet' => sub {
 	$db->sql("INSERT INTO new_hits VALUES (now(), '/a'), (now() + interval '1 year', '/a')");
 	is($db->sql("$jobs{'add a batch'} SELECT tbf_count(f, '/a', now()) BETWEEN 3.9 AND 4.1 FROM heat"), 't', 'more of them, one of the future');
 	is($db->sql("$jobs{'add a batch'} SELECT tbf_count(f, '/a', now()) BETWEEN 3.9 AND 4.1 FROM heat"), 't', 'and none');
-	is($db->sql("$readme{'seen before'} SELECT f @> '/a'::text, f @> '/c'::text FROM seen"), "f\nt|f", 'seen before');
+	is($db->sql("$bf{'seen before'} SELECT f @> '/a'::text, f @> '/c'::text FROM seen"), "f\nt|f", 'seen before');
 };
 
 done_testing();

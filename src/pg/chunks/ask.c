@@ -290,7 +290,7 @@ chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVer
 		index = chunk_open_index(heap, lfirst_oid(cell), clause->method);
 		if (index == NULL)
 			continue;
-		keys = chunk_keys_of_index(index, 1, clauses, &clause->known);
+		keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, clauses, &clause->known);
 		if (keys != NIL)
 		{
 			set_search(clause, linitial(keys), snapshot);

@@ -132,7 +132,7 @@ answered_conditions(PlannerInfo *root, RelOptInfo *child)
 		List	   *clauses = list_make1(condition->clause);
 
 		if (!condition->pseudoconstant &&
-			chunk_questions(heap, child->relid, chunk_skip_clauses(root, child->relid, clauses), &finder) != NIL)
+			chunk_questions_of_table(heap, child->relid, chunk_skip_clauses(root, child->relid, clauses), &finder) != NIL)
 			answered = bms_add_member(answered, foreach_current_index(cell));
 	}
 	table_close(heap, NoLock);

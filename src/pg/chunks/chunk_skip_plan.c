@@ -273,7 +273,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 		clauses = finished_leakproof_clauses(finished, rte->relid, finished_clauses_of_scan(scan), &is_hidden);
 		guarded |= is_hidden;
 		heap = table_open(rte->relid, NoLock);
-		questions = chunk_questions(heap, scan->scanrelid, clauses, &finder);
+		questions = chunk_questions_of_table(heap, scan->scanrelid, clauses, &finder);
 		table_close(heap, NoLock);
 		parameters = parameters_of_child(lfirst(cell), scan);
 		foreach(inner, questions)

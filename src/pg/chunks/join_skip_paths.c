@@ -81,7 +81,7 @@ expect_of_table(PlannerInfo *root, RelOptInfo *table, Node *clause, double keys,
 	foreach(cell, table->baserestrictinfo)
 		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
 	heap = table_open(rte->relid, NoLock);	/* the planner has locked it */
-	foreach(cell, chunk_questions(heap, table->relid, chunk_skip_clauses(root, table->relid, clauses), &finder))
+	foreach(cell, chunk_questions_of_table(heap, table->relid, chunk_skip_clauses(root, table->relid, clauses), &finder))
 	{
 		const ChunkQuestion *question = lfirst(cell);
 		ListCell   *inner;

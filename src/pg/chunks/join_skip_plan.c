@@ -260,7 +260,7 @@ find_answer(const HashKey *key, const Scan *scan, Node *outer, Answer *answer)
 									key->clause->inputcollid));
 	clauses = finished_leakproof_clauses(finished, rte->relid, clauses, &guarded);
 	heap = table_open(rte->relid, NoLock);
-	foreach(cell, chunk_questions(heap, scan->scanrelid, clauses, &finder))
+	foreach(cell, chunk_questions_of_table(heap, scan->scanrelid, clauses, &finder))
 	{
 		const ChunkQuestion *question = lfirst(cell);
 		ListCell   *inner;

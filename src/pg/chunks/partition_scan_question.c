@@ -99,7 +99,7 @@ find_index(Relation relation, Index relid, Expr *comparison, AttrNumber *column)
 		if (OidIsValid(result) || !chunk_has_method(lfirst_oid(cell), method))
 			continue;
 		index = index_open(lfirst_oid(cell), AccessShareLock);
-		keys = chunk_keys_of_index(index, relid, list_make1(comparison), &known);
+		keys = chunk_keys_of_index(chunk_index_info(index, relid), relid, list_make1(comparison), &known);
 		if (keys != NIL)
 		{
 			result = lfirst_oid(cell);
