@@ -37,9 +37,8 @@ my $jar = '/usr/share/java/postgresql.jar';
 my $go = '/usr/share/gocode/src/github.com/jackc/pgx';
 my %runner = (
 	'psycopg.py' => sub { my $python = python('psycopg') // return 'there is no psycopg'; [[$python, 'psycopg_.py']] },
-	'sqlalchemy.py' => sub { my $python = python('sqlalchemy', 'psycopg2') // return 'there is no SQLAlchemy with psycopg2'; [[$python, 'sqlalchemy_.py']] },
+	'sqlalchemy.py' => sub { my $python = python('pandas', 'sqlalchemy', 'psycopg2') // return 'there is no pandas with SQLAlchemy and psycopg2'; [[$python, 'sqlalchemy_.py']] },
 	'django.py' => sub { my $python = python('django', 'psycopg2') // return 'there is no Django with psycopg2'; [[$python, 'django_.py']] },
-	'pandas.py' => sub { my $python = python('pandas', 'sqlalchemy', 'psycopg2') // return 'there is no pandas with SQLAlchemy and psycopg2'; [[$python, 'pandas_.py']] },
 	'Visits.java' => sub {
 		-e $jar && can('javac', '-version') or return 'there is no JDBC driver with javac';
 		[['javac', '-cp', $jar, 'Visits.java'], ['java', '-cp', "$jar:.", 'Visits', "jdbc:postgresql://127.0.0.1:$ENV{PGPORT}/$ENV{PGDATABASE}?user=$ENV{PGUSER}"]]
