@@ -19,7 +19,6 @@ $$;
 
 SELECT * FROM chunk_scan_explain(NULL::log, 'a', 7) ORDER BY 1;
 SELECT * FROM chunk_scan_explain(NULL::log, 'a', 20001) ORDER BY 1;
-SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'a', 7)$$);
 SELECT plan($$SELECT * FROM log WHERE a = 7$$);
 -- a value in a range that has a summary, beside ranges that have none
 SELECT * FROM chunk_scan_explain(NULL::log, 'a', (SELECT max(a) FROM log_3)) ORDER BY 1;
@@ -27,7 +26,6 @@ SELECT * FROM chunk_scan_explain(NULL::log, 'a', (SELECT max(a) FROM log_3)) ORD
 SELECT plan($$SELECT * FROM (VALUES (7), (8)) v (x), LATERAL (SELECT * FROM log WHERE a = v.x OFFSET 0) l$$);
 SELECT bf_summarize_range('log_2_a_idx', 0);
 SELECT sum(bf_summarize_range('log_3_a_idx', i)) FROM generate_series(0, 2) i;
-SELECT plan($$SELECT * FROM chunk_scan(NULL::log, 'a', 7)$$);
 SELECT plan($$SELECT * FROM log WHERE a = 7$$);
 
 -- Partitions that have an index and are not asked: a scan of one page costs less than the question, and a scan of a

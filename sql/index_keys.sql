@@ -181,7 +181,6 @@ SELECT plan($$SELECT day FROM event WHERE tags @> '{rare}'$$);
 SELECT * FROM event WHERE body ? 'rare';
 SELECT * FROM chunk_scan(NULL::event, 'tags', '{rare}', operator => '@>');
 SELECT chunk, is_read, because FROM chunk_scan_explain(NULL::event, 'tags', '{rare}', operator => '@>');
-SELECT plan($$SELECT * FROM chunk_scan(NULL::event, 'body', 'rare'::text, operator => 'pg_catalog.?')$$);
 SELECT * FROM chunk_scan_any(NULL::event, 'body', '{rare,none}'::text[], operator => '?');
 SELECT count(*) FROM chunk_scan(NULL::event, 'tags', '{t7}'::text[], operator => '&&');
 SELECT count(*) FROM chunk_scan(NULL::event, 'day', 2, operator => '<');

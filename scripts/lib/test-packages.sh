@@ -7,6 +7,8 @@
 # this machine's apt: one to build in; a minimal one, in which the finished package is installed and tested; and, if the
 # sources are a clone of git, one more for the steps of the public workflow. Each is a folder in $work. Programs in them
 # do not see the processes of this machine, and those that in_system runs with --net do not see its network.
+#
+# scripts/make-release sets STREAMBLOOM_RELEASE to a folder that gets what was built.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap
@@ -207,7 +209,17 @@ one_suite() {
 	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
 	verdict "$name: a plain role creates the extension and types the tutorial" types_tutorial "$clean"
 	verdict "$name: the package is removed without a rest" removes "$clean"
+	local image="$work/system/$name.oci.tar" server
+	server=$(ls "$clean/etc/postgresql")
+	if ((server >= 18)); then
+		verdict "$name: an image of the extension's files is made" extension_image "$clean"/packages/postgresql-*-streambloom_*.deb "streambloom:$server-$(current_version)-$name" "$image"
+		verdict "$name: a server finds the extension in it" extension_image_works "$clean" "$image"
+	fi
 	verdict "$name: the packaged tests pass" packaged_tests "$clean"
+	if [[ -n ${STREAMBLOOM_RELEASE:-} ]]; then
+		cp -r "$clean/packages" "$STREAMBLOOM_RELEASE/$name"
+		[[ ! -e $image ]] || cp "$image" "$STREAMBLOOM_RELEASE/streambloom-$(current_version)-pg$server-$name.oci.tar"
+	fi
 	rm -rf --one-file-system "$build" "$clean"
 	if [[ -e $repository/.github/workflows/test.yml && -e $repository/.git ]]; then
 		verdict "$name: the steps of the public workflow run in a clean system" workflow_runs "$clean" "$name"

@@ -17,7 +17,7 @@
  *    certain point, for example to plan a query. Through hooks plain queries leave partitions unread that cannot hold
  *    what they look for (chunks/README.md). Other extensions use the same hooks, so each file that sets one keeps the
  *    previous function and calls it.
- *  - Plan nodes are registered by name: ChunkScan, ChunkSkip, PartitionScan, JoinKeys and JoinSkip. So a parallel
+ *  - Plan nodes are registered by name: ChunkSkip, PartitionScan, JoinKeys and JoinSkip. So a parallel
  *    worker, which gets its plan as text, finds their functions.
  *
  * The library starts no background processes when it is loaded, and reserves no shared memory. (A parallel CREATE INDEX
@@ -35,7 +35,6 @@
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
 #include "chunks/chunk_scan.h"
-#include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
 #include "chunks/join_skip.h"
 #include "chunks/partition_scan.h"
@@ -52,7 +51,6 @@ _PG_init(void)
 	memory_init();
 	bf_index_init();
 	chunk_read_init();
-	chunk_scan_init();
 	chunk_skip_init();
 	join_skip_init();
 	chunk_paths_init();

@@ -498,6 +498,18 @@ my @by_hand = sort 'tbf_rollup_count(regclass,anycompatible,timestampwithtimezon
 	'tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)';
 is("@looks_up", "@by_hand", 'but for those that are tried below, no function looks names up in the search_path of its caller');
 
+# What distributors look for in install scripts (pgspot): nothing is replaced or passed over that somebody else has made before,
+# and dynamic SQL is put together by format(), or is a variable that was. sql/rollup_refused.sql has names with quotes in them.
+my ($folder) = $db->sql("SELECT setting || '/extension/streambloom--' || (SELECT extversion FROM pg_extension WHERE extname = 'streambloom') || '.sql' FROM pg_config WHERE name = 'SHAREDIR'");
+my $script = StreambloomTap::read_file($folder);
+is(join(' ', $script =~ /^CREATE OR REPLACE.*|^CREATE \w+ IF NOT EXISTS.*/mg), '', 'the install script replaces nothing');
+my $dynamic = $db->sql("SELECT string_agg(p.prosrc, E'\\n') FROM $members WHERE l.lanname = 'plpgsql'");
+my %known = map { $_ => 1 } qw(ask asked before bucket_end bucket_start fold write);
+my @executed = $dynamic =~ /\bEXECUTE\s+((?:\w+\.)?\w+\(?|\S+)/g;
+cmp_ok(scalar(@executed), '>', 50, 'functions run dynamic SQL');
+is(join(' ', grep { !/^(?:pg_catalog\.)?format\($/ && !$known{$_} && $_ ne '$jobs$SELECT' } @executed), '', 'all of it comes from format()');
+is(join(' ', grep { $dynamic !~ /\b$_ (?:CONSTANT text )?:= format\(|\bSELECT (?:replace\()?format\([^;]*\bINTO $_\b/ } sort keys %known), '', 'as do the variables');
+
 # First in the search_path is a schema whose functions and operators say so whenever they run, whoever calls them.
 # Relations of the session hide those of pg_catalog.
 $db->sql(<<'SQL');

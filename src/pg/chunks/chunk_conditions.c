@@ -9,6 +9,7 @@
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
@@ -128,4 +129,28 @@ chunk_conditions_adapt(void *argument, ParamListInfo *parameters)
 		(*parameters)->paramFetchArg = of_node;
 	}
 	return conditions;
+}
+
+List *
+chunk_scan_add_columns(List *columns, Node *expression, Index relid)
+{
+	List	   *variables = pull_var_clause(expression, PVC_RECURSE_PLACEHOLDERS);
+	ListCell   *cell;
+
+	foreach(cell, variables)
+	{
+		Var		   *variable = lfirst_node(Var, cell);
+		ListCell   *inner;
+		bool		found = false;
+
+		/* Vars of outer relations are left out: they become parameters */
+		if (variable->varno != relid || variable->varlevelsup != 0)
+			continue;
+		foreach(inner, columns)
+			found |= ((Var *) lfirst_node(TargetEntry, inner)->expr)->varattno == variable->varattno;
+		if (!found)
+			columns = lappend(columns,
+							  makeTargetEntry((Expr *) copyObject(variable), list_length(columns) + 1, NULL, false));
+	}
+	return columns;
 }

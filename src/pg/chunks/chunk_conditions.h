@@ -1,5 +1,5 @@
 /*
- * chunk_conditions.h: conditions that a plan node (ChunkScan or PartitionScan) does not test itself. They become a
+ * chunk_conditions.h: conditions that a plan node (PartitionScan) does not test itself. They become a
  * part of the query that the node runs on each chunk (a partition or an inheritance child) that it reads.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_CONDITIONS_H
@@ -42,5 +42,8 @@ extern Node *chunk_adapt_condition(Node *node, ChunkConditions *of_node);
  * row needs the value, the subquery must not run.
  */
 extern List *chunk_conditions_adapt(void *argument, ParamListInfo *parameters);
+
+/* Adds to a target list those columns of relation number `relid` that an expression uses, and returns the list. */
+extern List *chunk_scan_add_columns(List *columns, Node *expression, Index relid);
 
 #endif

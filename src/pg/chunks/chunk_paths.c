@@ -6,7 +6,6 @@
 
 #include "optimizer/paths.h"
 
-#include "chunks/chunk_scan_node.h"
 #include "chunks/chunk_skip.h"
 #include "chunks/join_skip.h"
 #include "chunks/partition_scan.h"
@@ -18,7 +17,6 @@ change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, relid, rte);
-	chunk_scan_add_path(root, rel, rte);
 	partition_scan_add_path(root, rel, rte);
 	chunk_skip_prefer(root, rel, rte);
 	join_skip_add_parameterized(root, rel, rte);

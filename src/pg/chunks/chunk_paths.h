@@ -1,5 +1,5 @@
 /*
- * chunk_paths.h: the hook for the paths of tables. It changes the planner's choice of paths, for the nodes ChunkScan,
+ * chunk_paths.h: the hook for the paths of tables. It changes the planner's choice of paths, for the nodes
  * PartitionScan, ChunkSkip and JoinSkip.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_PATHS_H

@@ -3,14 +3,13 @@
  * checked; chunks (the partitions or children of a table), which are judged one after the other; and the rows of those
  * chunks that are read.
  *
+ *   chunk_scan.c            the functions; reads the chunks that may hold rows which match
  *   chunk_scan_arguments.c  checks the arguments
+ *   chunk_scan_support.c    tells the planner how many rows they return
  *   chunk_judge.c           goes through the chunks, and judges each
- *   chunk_read.c            reads the chunks that may hold rows which match
- *   chunk_counts.c          adds up what was done, and shows it in EXPLAIN
  *
- * The SQL functions (chunk_scan.c) need no counts, and chunk_scan_explain() reads no chunk. The plan node ChunkScan
- * (chunk_scan_exec.c) uses all files. The node PartitionScan (partition_scan_exec.c) has no arguments to check: it
- * begins with chunk_scan_begin_locked().
+ * The node PartitionScan (partition_scan_exec.c) has no arguments to check: it begins with chunk_scan_begin_locked(),
+ * and reads with chunk_read.c.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
 #define STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -43,6 +42,18 @@ extern void chunk_add_counts(ChunkCounts *sum, const ChunkCounts *counts);
 
 /* Adds these counts to the output of EXPLAIN ANALYZE. */
 extern void chunk_explain_counts(const ChunkCounts *counts, struct ExplainState *es);
+
+/* The numbers of the functions' arguments. */
+enum ChunkScanArguments
+{
+	CHUNK_SCAN_RELATION,
+	CHUNK_SCAN_COLUMN,
+	CHUNK_SCAN_VALUE,
+	CHUNK_SCAN_SUMMARIES,
+	CHUNK_SCAN_SUMMARY_COLUMN,
+	CHUNK_SCAN_OPERATOR,
+	CHUNK_SCAN_ARGUMENTS
+};
 
 typedef struct ChunkScan
 {
@@ -85,11 +96,14 @@ typedef struct ChunkScan
 
 /*
  * Checks the arguments of a call, fills *scan from them, and asks the summary table if one is named. `any` says that
- * the value is an array of items. `columns` are the numbers of the parent's columns that the query uses beside the
- * compared one; 0 stands for all. The user must be allowed to read all these columns. Locks the parent. All memory is
- * taken from the current context, which must live as long as the scan.
+ * the value is an array of items, `explains` that this is chunk_scan_explain(). The user must be allowed to read all
+ * columns of the parent, for chunk_scan_explain() only the compared one. Locks the parent. All memory is taken from
+ * the current context, which must live as long as the scan.
  */
-extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns);
+extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explains);
+
+/* Raises the error that the relation with this row type does not exist any more. */
+extern SB_NORETURN void chunk_report_dropped(Oid row_type);
 
 /*
  * Begins a scan of partitions that are known and locked already. The left side of `comparison` is a column of the

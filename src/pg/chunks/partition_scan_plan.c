@@ -8,7 +8,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
-#include "chunks/chunk_scan_node.h"
+#include "chunks/chunk_conditions.h"
 
 /*
  * Can the condition be tested in the partitions' queries, instead of by the node? It must not have sub-plans, because

@@ -51,7 +51,7 @@ ANALYZE shuffled;
 SQL
 
 $db->sql(<<'SQL');
--- As in 002_decayed_counts.pl: epochs of half_life / 96, counted from 2000-01-01 UTC; half-life 0: no decay.
+-- As in tbf_on_a_real_log.pl: epochs of half_life / 96, counted from 2000-01-01 UTC; half-life 0: no decay.
 CREATE FUNCTION epoch_of(microseconds bigint, half_life bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 	'SELECT CASE half_life WHEN 0 THEN 0 ELSE microseconds / (half_life / 96) END';
 CREATE FUNCTION kept(epochs bigint, half_life bigint) RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS

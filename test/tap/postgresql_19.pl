@@ -112,12 +112,11 @@ SQL
 	$plan = explained("$cheap SET pg_plan_advice.advice = 'GATHER(log)'; $alone");
 	like($plan, qr/Gather.*GATHER\(log\) \/\* matched \*\//s, 'with GATHER(log) it is not') or diag($plan);
 
-	# pg_plan_advice fails if a join has a custom scan that does not scan a table (docs/neighbours.md).
 	my $call = "SELECT * FROM chunk_scan(NULL::log, 'uid', 300) c JOIN tag ON page = c.id";
-	like(explained("SET streambloom.enable_chunk_scan = off; EXPLAIN (COSTS OFF, PLAN_ADVICE) $call"), qr/Function Scan.*Generated Plan Advice/s,
+	like(explained("EXPLAIN (COSTS OFF, PLAN_ADVICE) $call"), qr/Function Scan.*Generated Plan Advice/s,
 		'advice for chunk_scan() in a join, as a function');
 	is($db->sql("LOAD 'pg_plan_advice'; $call"), $db->sql($call), 'the query itself runs beside pg_plan_advice');
-	is(explained("SET pg_plan_advice.always_store_advice_details = on; SET streambloom.enable_chunk_scan = off; $call"), $db->sql($call),
+	is(explained("SET pg_plan_advice.always_store_advice_details = on; $call"), $db->sql($call),
 		'and with always_store_advice_details, as a function');
 };
 

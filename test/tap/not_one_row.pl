@@ -1,7 +1,7 @@
 # Not one row is lost: writers, summarizers, readers and DDL work at once, at random, and each answer with an index is
 # the same as without (test/tap/lib/NotOneRow.pm). The test is short; for longer, in the environment of scripts/test:
 #
-#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/020_not_one_row.pl
+#   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/tap/not_one_row.pl
 #
 # STREAMBLOOM_METHOD=brin runs the same on BRIN's bloom operator classes. The test starts a cluster of its own, because
 # it must be the only one there that holds snapshots, and needs prepared transactions. STREAMBLOOM_HERE=1 uses the

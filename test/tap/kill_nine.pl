@@ -3,7 +3,7 @@
 #
 # The test kills a dozen times; for more, in the environment of scripts/test:
 #
-#   STREAMBLOOM_KILLS=100 perl test/tap/021_kill_nine.pl
+#   STREAMBLOOM_KILLS=100 perl test/tap/kill_nine.pl
 #
 # There are few shared buffers, so pages get to disk at any time. In about half of the rounds commits do not flush, so
 # the end of the WAL is lost.

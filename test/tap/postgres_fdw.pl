@@ -1,6 +1,6 @@
 # What docs/neighbours.md says of postgres_fdw: which conditions are sent to the other server and answered there by its
-# own indexes, and where filters or rows are sent instead. The answers must be those of a local table. (012_shards.pl
-# tests aggregates over shards.)
+# own indexes, and where filters or rows are sent instead. The answers must be those of a local table.
+# (shards_of_postgres_fdw.pl tests aggregates over shards.)
 use strict;
 use warnings;
 

@@ -1,4 +1,4 @@
--- filters_compare: = and the default operator classes of all types agree: what is equal sorts alike and hashes alike, in every
+-- types_compare: = and the default operator classes of all types agree: what is equal sorts alike and hashes alike, in every
 -- place where PostgreSQL compares whole values
 LOAD 'streambloom';
 \set VERBOSITY terse

@@ -30,7 +30,7 @@ EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
 END
 $$;
 -- The characters of one and of two bytes, and those of three and four bytes that begin with some of the possible bytes.
--- In UTF8 only a selection, since 041_gram_folding.pl tests all of them.
+-- In UTF8 only a selection, since gram_folding.pl tests all of them.
 CREATE PROCEDURE make_letters(encoding text) LANGUAGE plpgsql AS $$
 BEGIN
 	IF encoding = 'UTF8' THEN
