@@ -1,4 +1,4 @@
-# The recipes that docs/tbf.md prints for those who keep filters by the hour themselves, and for a list of hot items, run
+# The recipes that docs/tbf.md prints for filters by the hour that one keeps by hand, and for a list of hot items, run
 # hour by hour over a whole log. Jobs run twice, or not at all for a time. Hits are committed out of order and up to two
 # hours late. In the middle of the log there is a gap of some weeks. After each run the last hours are compared with the
 # log: no hit is lost or doubled. Now and then each count, also with other weights by age, is compared with the exact
