@@ -21,7 +21,15 @@ copy_source() {
 
 # make_extension [ARGUMENT...]: runs make in the copy, for the PostgreSQL that was found.
 # Bitcode for the JIT compiler would take as long again, and nothing here reads it; the Debian packages are built with it.
-make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@"; }
+make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" with_llvm=no "${compiler[@]}" "$@"; }
+
+# STREAMBLOOM_COMPILER=clang compiles with clang instead of PostgreSQL's compiler, whose options and headers it would warn of.
+compiler=()
+if [[ ${STREAMBLOOM_COMPILER:-} == clang ]]; then
+	export CC=clang CXX=clang++
+	not_ours='-Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes'
+	compiler=("CC=clang $not_ours" "CXX=clang++ $not_ours")
+fi
 
 # use_cluster: sets $bin, PGHOST, PGPORT and PGUSER for the cluster in $work.
 use_cluster() {

@@ -174,14 +174,14 @@ packaged_tests() {
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
-# Runs the steps of the public workflow, with the suites "checks" and "regress" alone. As in the workflow, the checkout
-# is a clone that belongs to another user.
+# Runs the steps of the public workflow, with clang and the suites "checks" and "regress" alone. As in the workflow, the
+# checkout is a clone that belongs to another user.
 workflow_runs() {
 	local root=$1 version
-	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")
+	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml" | tail -n 1)
 	make_system "$root" "$2" && in_system "$root" sh -euc "$(sed -n 's/^ *- run: \(apt-get.*\)/\1/p' "$repository/.github/workflows/test.yml" | head -n 1)" \
 		&& git -c safe.directory='*' clone -q "$repository" "$root/checkout" \
-		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
+		&& in_system "$root" /checkout/scripts/ci test "${version:?}" clang checks regress
 }
 
 # left_out WHY: a test cannot be run here. It counts as failed if suites of Debian were named, as for a release;
