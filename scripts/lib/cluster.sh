@@ -38,8 +38,8 @@ use_cluster() {
 	export PGHOST=$work PGPORT=5432 PGUSER=postgres
 }
 
-# install_extension [ARGUMENT...]: makes the private copy of PostgreSQL and installs the built extension in it.
-install_extension() {
+# copy_postgresql: makes the private copy of PostgreSQL.
+copy_postgresql() {
 	local programs libraries shared
 	programs=$("$PG_CONFIG" --bindir) libraries=$("$PG_CONFIG" --pkglibdir) shared=$("$PG_CONFIG" --sharedir)
 	use_cluster
@@ -49,8 +49,14 @@ install_extension() {
 		&& as_server cp --remove-destination "$programs"/{postgres,initdb,pg_ctl} "$bin" \
 		&& as_server cp -Rs "$libraries/." "$work/root$libraries" \
 		&& as_server cp -Rs "$shared/." "$work/root$shared" \
-		&& find "$work/root" -name 'streambloom*' -prune -exec rm -rf {} + \
-		&& run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
+		&& find "$work/root" -name 'streambloom*' -prune -exec rm -rf {} +
+}
+
+# install_extension [ARGUMENT...]: installs the built extension in the private copy of PostgreSQL.
+install_extension() {
+	use_cluster
+	[[ -x $bin/initdb ]] || copy_postgresql || return
+	run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
 }
 
 # start_cluster [SETTING...]: initializes and starts a cluster with these lines in its postgresql.conf.

@@ -131,12 +131,10 @@ types_json() {
 		eval "$(printf "%s\n" "$2" | sed "s/\<NAME\>/newcomer/g")"
 		blocks() { sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }"; }
 		{
-			sed "/^## JSON lines/,\$d" "$pages/logs.md" | sed "/^## Apache/,\$d" | blocks
-			sed -n "/^## JSON lines/,/^## Caddy/p" "$pages/logs.md" | blocks
-			sed -n "/^## Into partitions/,\$p" "$pages/logs.md" | blocks
+			blocks <"$pages/logs.md"
 			sed -n "/^## What is in a filter/,\$p" "$pages/tutorial.md" | blocks
 		} >/tmp/json.sql
-		for part in "CREATE FUNCTION log_json" "j->>.remote_addr" "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
+		for part in "CREATE FUNCTION log_json" remote_addr "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
 			grep -q -e "$part" /tmp/json.sql || { echo "the pages have no block with $part"; exit 1; }
 		done
 		runuser -u newcomer -- sh -c "cd && psql -X -q -v ON_ERROR_STOP=1 -f /tmp/json.sql" >/tmp/json.out
