@@ -21,7 +21,6 @@
 #include "base/hints.h"
 #include "index/estimate.h"
 #include "index/attempt.h"
-#include "index/class_options.h"
 #include "index/functions.h"
 #include "index/keys.h"
 #include "index/layout.h"
