@@ -91,19 +91,20 @@ decays_with_a_time() {
 }
 
 # Each step of the public workflow must be one of scripts/ci, except those before the checkout. The workflow must run
-# each step of scripts/ci, and test on PostgreSQL 15, 17, 18 and 19.
+# each step of scripts/ci, and test on PostgreSQL 15 to 19, with both compilers and on both processors.
 workflow_agrees() {
 	perl -e '
 		my ($ci, $workflow) = map { local (@ARGV, $/) = $_; <> } @ARGV;
 		my %known = map { $_ => 1 } map { split / \| / } $ci =~ /^([a-z][a-z0-9 |]*)\)/gm;
 		my @steps = map { s/ +$//r } $workflow =~ /^ *(?:- )?run: (\S.*)/gm;
 		for (grep { !/^apt-get update && apt-get install -y --no-install-recommends ca-certificates git$/ } @steps) {
-			/^scripts\/ci (\w+)( \S+| \$\{\{ matrix\.\w+ \}\})?$/ && $known{$1} or die "the workflow runs what no test runs: $_\n";
+			/^scripts\/ci (\w+)( \S+| \$\{\{ matrix\.[\w.]+ \}\})*$/ && $known{$1} or die "the workflow runs what no test runs: $_\n";
 			$used{$1} = 1;
 		}
 		$used{$_} or die "the workflow has no step $_\n" for keys %known;
 		my @versions = $workflow =~ /\{debian: \w+, postgresql: (\d+)\}/g;
-		"@versions" eq "15 17 18 19" or die "the workflow tests on PostgreSQL @versions\n";
+		"@versions" eq "15 16 17 18 19" or die "the workflow tests on PostgreSQL @versions\n";
+		$workflow =~ /^ *compiler: \[gcc, clang\]$/m && $workflow =~ /^ *runner: \[ubuntu-24.04, ubuntu-24.04-arm\]$/m or die "the workflow lacks a compiler or a processor\n";
 	' "$repository/scripts/ci" "$repository/.github/workflows/test.yml"
 }
 

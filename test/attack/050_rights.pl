@@ -498,8 +498,9 @@ my @by_hand = sort 'tbf_rollup_count(regclass,anycompatible,timestampwithtimezon
 	'tbf_rollup_refresh(regclass,timestampwithtimezone,timestampwithtimezone)';
 is("@looks_up", "@by_hand", 'but for those that are tried below, no function looks names up in the search_path of its caller');
 
-# What distributors look for in install scripts (pgspot): nothing is replaced or passed over that somebody else has made before,
-# and dynamic SQL is put together by format(), or is a variable that was. sql/rollup_refused.sql has names with quotes in them.
+# What distributors look for in install scripts (pgspot): nothing is replaced or passed over that somebody else has
+# made before, and dynamic SQL is put together by format(), or is a variable that was. sql/rollup_refused.sql has
+# names with quotes in them.
 my ($folder) = $db->sql("SELECT setting || '/extension/streambloom--' || (SELECT extversion FROM pg_extension WHERE extname = 'streambloom') || '.sql' FROM pg_config WHERE name = 'SHAREDIR'");
 my $script = StreambloomTap::read_file($folder);
 is(join(' ', $script =~ /^CREATE OR REPLACE.*|^CREATE \w+ IF NOT EXISTS.*/mg), '', 'the install script replaces nothing');

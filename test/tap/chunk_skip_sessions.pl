@@ -147,8 +147,8 @@ foreach my $way ('SELECT count(*) FROM log WHERE uid = %d', "SELECT count(*) FRO
 }
 
 # An access method of another extension may be called bf too. The library, loaded where streambloom is not installed,
-# does not take the indexes of that access method for its own. (Its handler is that of contrib/bloom: those of PostgreSQL's own
-# access methods assert that the index is of theirs.)
+# does not take the indexes of that access method for its own. (Its handler is that of contrib/bloom: those of
+# PostgreSQL's own access methods assert that the index is of theirs.)
 {
 	my $other = StreambloomTap->new('030_other', bare => 1);
 	$other->sql(<<'SQL');

@@ -195,8 +195,9 @@ subtest 'upgrades' => sub {
 	}
 };
 
-# A rehearsal of the upgrade to the next version, which is made up: a function is new, one is gone, one costs more, a view has a
-# column more and another comment. scripts/generate-upgrade writes the upgrade script, but for what is gone.
+# A rehearsal of the upgrade to the next version, which is made up: a function is new, one is gone, one costs more, a
+# view has a column more and another comment. scripts/generate-upgrade writes the upgrade script, but for what is
+# gone.
 subtest 'an upgrade to the next version' => sub {
 	my ($folder) = $plain->sql("SELECT setting || '/extension' FROM pg_config WHERE name = 'SHAREDIR'");
 	my ($current) = $plain->sql("SELECT default_version FROM pg_available_extensions WHERE name = 'streambloom'");
