@@ -57,7 +57,7 @@ my $lines = () = StreambloomTap::read_file("$scratch/access.log") =~ /\n/g;
 like($output, qr/^ +count +\|.*\n.*\n +$lines \| 2024-03-/m, 'tutorial.md: each line of the log is a hit');
 like($output, qr/^ +surely \| hardly\s*\n[-+ ]+\n t +\| f/m, 'tutorial.md: the filter knows what it holds');
 like($output, qr/counted_too_low.*\n.*\n +[1-9]\d* \| +0 \| +0$/m, 'tutorial.md: the counts are right');
-like($output, qr/Custom Scan \(ChunkSkip\)/, 'tutorial.md: partitions are skipped');
+like($output, qr/Custom Scan \(Skip\)/, 'tutorial.md: partitions are skipped');
 
 # The other pages begin with what the tutorial has made, without its last block.
 my @made = grep { !/DROP EXTENSION/ } @tutorial;

@@ -75,9 +75,6 @@ typedef struct ChunkFinder
  */
 extern List *chunk_questions(const List *indexes, Index varno, const List *clauses, ChunkFinder *finder);
 
-/* The same for the usable indexes of an open table, without an OR. REQUIRES: the table is locked. */
-extern List *chunk_questions_of_table(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
-
 /*
  * Describes an index as far as the functions of this file look: its columns, expressions and predicate, with `varno` as
  * the number of the table. It is valid as long as the index is open.
@@ -89,12 +86,6 @@ extern IndexOptInfo *chunk_index_info(Relation index, Index varno);
  * is a tree walker: its result is always false.
  */
 extern bool chunk_find_parameters(Node *node, Bitmapset **parameters);
-
-/*
- * Is this a constant, a parameter, or an array of these, relabeled or not? Its evaluation calls no function, unless a
- * parameter is the result of a subquery.
- */
-extern bool chunk_is_plain_value(const Node *node);
 
 /* Sets up the ScanKey for a key and its argument's value. */
 extern void chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value);

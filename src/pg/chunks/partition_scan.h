@@ -351,7 +351,7 @@ extern void partition_scan_keep_query(PlannedStmt *statement, Query *query);
  * execution, and a node in its statement keeps the query, the query is planned again without the node. Otherwise the
  * statement itself is returned.
  */
-extern PlannedStmt *partition_scan_statement_for_portal(QueryDesc *query);
+extern void partition_scan_portal_init(void);
 
 /* partition_scan_exec.c */
 extern const CustomScanMethods partition_scan_methods;

@@ -15,7 +15,9 @@
 #include "optimizer/planner.h"
 #include "tcop/tcopprot.h"
 
-#include "chunks/chunk_skip.h"
+#include "executor/executor.h"
+#include "tcop/pquery.h"
+#include "utils/portal.h"
 
 /* Returns the node in a plan at which WHERE CURRENT OF would look, or NULL if there is none. */
 static CustomScan *
@@ -58,14 +60,37 @@ partition_scan_keep_query(PlannedStmt *statement, Query *query)
 		lfirst(list_nth_cell(node->custom_private, PARTITION_SCAN_QUERY)) = list_make1(query);
 }
 
-PlannedStmt *
-partition_scan_statement_for_portal(QueryDesc *query)
+/* Can a statement refer to the portal whose execution begins by its name? Not if the server has made the name up. */
+static bool
+is_of_named_portal(const PlannedStmt *statement)
 {
-	CustomScan *node = chunk_skip_is_of_named_portal(query->plannedstmt) ?
-		find_node(query->plannedstmt->planTree) : NULL;
+	static const char made_up[] = "<unnamed portal ";
 
-	if (node == NULL)
-		return query->plannedstmt;
-	return sb_plan_query(copyObject(linitial_node(Query, list_nth(node->custom_private, PARTITION_SCAN_QUERY))),
-						 query->sourceText, CURSOR_OPT_FAST_PLAN, query->params);
+	return ActivePortal != NULL && ActivePortal->name[0] != '\0' &&
+		strncmp(ActivePortal->name, made_up, sizeof made_up - 1) != 0 &&
+		list_member_ptr(ActivePortal->stmts, statement);
+}
+
+static ExecutorStart_hook_type previous_executor_start;
+
+static void
+start_executor(QueryDesc *query, int eflags)
+{
+	CustomScan *node = is_of_named_portal(query->plannedstmt) ? find_node(query->plannedstmt->planTree) : NULL;
+
+	if (node != NULL)
+		query->plannedstmt =
+			sb_plan_query(copyObject(linitial_node(Query, list_nth(node->custom_private, PARTITION_SCAN_QUERY))),
+						  query->sourceText, CURSOR_OPT_FAST_PLAN, query->params);
+	if (previous_executor_start)
+		previous_executor_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+}
+
+void
+partition_scan_portal_init(void)
+{
+	previous_executor_start = ExecutorStart_hook;
+	ExecutorStart_hook = start_executor;
 }

@@ -504,6 +504,7 @@ partition_scan_init(void)
 							NULL, &partition_scan_fewest, 100, 1, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&partition_scan_methods);
 	partitions_in_use_init();
+	partition_scan_portal_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	previous_relation_stats = get_relation_stats_hook;
