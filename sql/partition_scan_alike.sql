@@ -79,6 +79,9 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 	'TRUNCATE log',
 	'DROP TABLE log'
 	]) command;
+-- A scan that begins later may read partitions that the first one has skipped.
+SELECT setting, rows_beside(setting, 'TRUNCATE log_24', 'SELECT l.* FROM (VALUES (-7), (1234)) d (u), LATERAL (SELECT * FROM log WHERE uid = d.u OFFSET 0) l')
+FROM (VALUES ('on'), ('off')) s (setting);
 -- If a partition could be made meanwhile, a scan that begins later would prune by its bounds, and lose rows that stood elsewhere.
 SELECT query, rows_beside('on', 'CREATE TABLE log_500 PARTITION OF log FOR VALUES FROM (500) TO (501); ALTER TABLE log DETACH PARTITION log_30', query)
 FROM unnest(ARRAY[
@@ -233,22 +236,24 @@ CREATE INDEX ON empty USING bf (u);
 SELECT * FROM empty WHERE u = 1 / (SELECT 0);
 INSERT INTO empty VALUES (2, 2);
 SELECT * FROM empty WHERE u = 1 / (SELECT 0);
--- If a table is expanded after all, here because of xmin, all costs are those of an ordinary plan, in whatever order the tables stand.
+-- If a table is expanded after all, here because of xmin, a join costs what it costs in an ordinary plan, in whatever order the tables stand.
 CREATE TABLE large AS SELECT i AS u FROM generate_series(1, 20000) i;
 CREATE INDEX ON large (u);
 ANALYZE large;
-CREATE FUNCTION costs(query text, setting text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION cost(query text, setting text) RETURNS float LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
 	PERFORM set_config('streambloom.enable_partition_scan', setting, true);
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN plan;
+	RETURN plan->0->'Plan'->>'Total Cost';
 END
 $$;
-SELECT query, costs(query, 'on') = costs(query, 'off') AS alike FROM unnest(ARRAY[
-	'SELECT * FROM large, log WHERE large.u = log.uid AND log.xmin <> ''1'' AND log.host = ''h5''',
-	'SELECT * FROM log, large WHERE large.u = log.uid AND log.xmin <> ''1'' AND log.host = ''h5'''
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SELECT query, cost(query, 'on') / cost(query, 'off') BETWEEN 0.99 AND 1.01 AS alike FROM unnest(ARRAY[
+	'SELECT * FROM large, log WHERE large.u = log.uid AND log.xmin <> ''1''',
+	'SELECT * FROM log, large WHERE large.u = log.uid AND log.xmin <> ''1'''
 	]) query;
 
 DROP SCHEMA partition_scan_alike CASCADE;

@@ -77,9 +77,7 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	Oid			oid = RelationGetRelid(chunk);
 
-	if (scan->unasked)
-		verdict->reason = CHUNK_IS_NOT_ASKED;
-	else if (scan->clause == NULL)
+	if (scan->clause == NULL)
 		verdict->reason = CHUNK_EQUALS_NULL;
 	else if (chunk_summary_says_no(&scan->summaries, oid))
 	{
@@ -146,7 +144,6 @@ find_chunks(ChunkScan *scan)
 	else
 		chunks = leaf_partitions(scan->parent, NIL);
 	scan->chunks = MemoryContextAlloc(scan->context, list_length(chunks) * sizeof(Oid) + 1);
-	scan->left_alone = MemoryContextAllocZero(scan->context, list_length(chunks) * sizeof(bool) + 1);
 	scan->count = 0;
 	foreach(cell, chunks)
 		scan->chunks[scan->count++] = lfirst_oid(cell);
@@ -173,10 +170,10 @@ open_chunk(ChunkScan *scan, Oid oid)
 
 	if (scan->stay_locked)
 	{
-		chunk = scan->locked_before ? relation_open(oid, NoLock) : try_relation_open(oid, NoLock);
+		chunk = try_relation_open(oid, NoLock);
 		if (chunk == NULL)
 			chunk_report_gone(scan->parent);
-		if (!scan->locked_before && scan->clause != NULL)
+		if (scan->clause != NULL)
 			chunk_require_storage(chunk, GetActiveSnapshot());
 		if ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
 			chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
@@ -192,42 +189,6 @@ open_chunk(ChunkScan *scan, Oid oid)
 	if (scan->clause != NULL)
 		chunk_require_storage(chunk, GetActiveSnapshot());
 	return chunk;
-}
-
-void
-chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value, const Oid *chunks,
-						int count)
-{
-	List	   *sides;
-	Node	   *left;
-
-	memset(scan, 0, sizeof *scan);
-	scan->context = CurrentMemoryContext;
-	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
-	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
-	scan->parent = parent;
-	scan->locked_before = scan->stay_locked = true;
-	scan->count = count;
-	scan->chunks = memcpy(palloc(count * sizeof(Oid) + 1), chunks, count * sizeof(Oid));
-	scan->left_alone = palloc0(count * sizeof(bool) + 1);
-	scan->unasked = comparison == NULL;
-	if (scan->unasked)
-		return;
-	scan->any = IsA(comparison, ScalarArrayOpExpr);
-	scan->clause = comparison = copyObject(comparison);
-	sides = scan->any ? castNode(ScalarArrayOpExpr, comparison)->args : castNode(OpExpr, comparison)->args;
-	left = linitial(sides);
-	while (IsA(left, RelabelType))
-		left = (Node *) ((RelabelType *) left)->arg;
-	scan->var = castNode(Var, left);
-	scan->column = scan->var->varattno;
-	if (value->constisnull)
-	{
-		scan->clause = NULL;
-		return;
-	}
-	lsecond(sides) = scan->item = copyObject(unconstify(Const *, value));
-	chunk_prepare_clause(&scan->index_clause, (Node *) scan->clause, scan->item->constvalue);
 }
 
 /* ---------------------------------------------------------------- one after the other */
@@ -246,19 +207,11 @@ chunk_use_cache(ChunkScan *scan)
 		return;
 	memset(&key, 0, sizeof key);
 	key.parent = RelationGetRelid(scan->parent);
-	key.locked_before = scan->locked_before;
 	key.column = scan->column;
 	key.any = scan->any;
 	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
 	key.collation = exprInputCollation((Node *) scan->clause);
 	scan->index_clause.asker.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.asker.number);
-}
-
-static void
-count_chunk(ChunkScan *scan, ChunkReason reason)
-{
-	scan->counts.asked++;
-	scan->counts.because[reason]++;
 }
 
 static void
@@ -283,16 +236,10 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	bool		in_vain = false;
 
 	CHECK_FOR_INTERRUPTS();
-	if (scan->left_alone[number])
-		return NULL;
 	memset(verdict, 0, sizeof *verdict);
 	known = chunk_ask_memory(asker, scan->chunks[number], number, scan->count, verdict);
 	if (known && !chunk_is_read(verdict))
-	{
-		scan->left_alone[number] = true;
-		count_chunk(scan, CHUNK_INDEX_SAYS_NO);
 		return NULL;
-	}
 	caller = MemoryContextSwitchTo(scan->chunk_context);
 	chunk = open_chunk(scan, scan->chunks[number]);
 	if (chunk != NULL)
@@ -304,14 +251,10 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 			judge(scan, chunk, verdict);
 		in_vain = chunk_is_read(verdict) && may_look(scan) &&
 			!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
-		scan->left_alone[number] = in_vain || !chunk_is_read(verdict);
-		count_chunk(scan, verdict->reason);
 	}
 	MemoryContextSwitchTo(caller);
 	if (!in_vain)
 		return chunk;
-	scan->counts.read++;
-	scan->counts.read_in_vain++;
 	leave(scan, chunk, !scan->stay_locked);
 	return NULL;
 }
@@ -342,16 +285,8 @@ chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)
 }
 
 void
-chunk_first(ChunkScan *scan)
-{
-	scan->next = 0;
-}
-
-void
 chunk_scan_end(ChunkScan *scan)
 {
-	if (!scan->locked_before)
-		relation_close(scan->parent, NoLock);
-	MemoryContextDelete(scan->query_context);
+	relation_close(scan->parent, NoLock);
 	MemoryContextDelete(scan->chunk_context);
 }

@@ -420,7 +420,6 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explai
 	scan->any = any;
 	scan->explains = explains;
 	scan->context = CurrentMemoryContext;
-	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
 	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
 	scan->count = -1;
 	scan->parent = open_parent(fcinfo);
