@@ -48,7 +48,7 @@ extension_image_works() {
 		exit system("tar", "-xf", $layer, "-C", $to) >> 8' "$layout" "$mount" || return
 	rm -rf "$layout"
 	printf "%s\n" "extension_control_path = '/extensions/streambloom/share:\$system'" "dynamic_library_path = '/extensions/streambloom/lib:\$libdir'" \
-		'session_preload_libraries = streambloom' | tee "$root"/etc/postgresql/*/main/conf.d/image.conf >/dev/null
+		'session_preload_libraries = streambloom' >"$(echo "$root"/etc/postgresql/*/main/conf.d)/image.conf"
 	in_system "$root" --net sh -euc '
 		cd /tmp
 		version=$(ls /etc/postgresql)
@@ -56,7 +56,7 @@ extension_image_works() {
 		sql() { runuser -u postgres -- psql -XAt -v ON_ERROR_STOP=1 "$@"; }
 		test t = "$(sql -q -c "CREATE EXTENSION streambloom" -c "SELECT bf_agg(i) @> 42 FROM generate_series(1, 100) i")"
 		sql -c "DROP EXTENSION streambloom"
-		pg_ctlcluster "$version" main stop' && rm -r "$root/extensions"
+		pg_ctlcluster "$version" main stop' && rm -r "$root"/extensions "$root"/etc/postgresql/*/main/conf.d/image.conf
 }
 
 # container_works: builds the image of the Dockerfile with buildah, and starts a server in it, as its entry point does. Where the

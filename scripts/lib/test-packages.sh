@@ -85,7 +85,7 @@ installs() {
 }
 
 # Succeeds if every link between pages of a package leads to a file of that package.
-pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/postgresql-*-streambloom; }
+pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/streambloom-doc; }
 
 # types_tutorial ROOT: a role that is no superuser creates the extension in a database of its own, and types the
 # packaged tutorial.
@@ -97,7 +97,7 @@ types_tutorial() {
 		pg_ctlcluster "$version" main start
 		as() { role=$1; shift; runuser -u postgres -- psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 		as postgres -c "CREATE ROLE plain" -c "CREATE DATABASE plain OWNER plain"
-		sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }" /usr/share/doc/postgresql-*-streambloom/docs/tutorial.md >/tmp/typed.sql
+		sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }" /usr/share/doc/streambloom-doc/docs/tutorial.md >/tmp/typed.sql
 		test "$(wc -l </tmp/typed.sql)" -gt 40 || { echo "the page has no blocks"; exit 1; }
 		cd /tmp
 		{ printf "SET ROLE plain;\n"; cat /tmp/typed.sql; } | as postgres -d plain >/tmp/typed.out
@@ -124,7 +124,7 @@ types_json() {
 	in_system "$root" sh -euc 'id newcomer 2>/dev/null || useradd -m newcomer; chmod 700 /home/newcomer' || return
 	json_log 200000 >"$root/home/newcomer/access.log" || return
 	in_system "$root" --net sh -euc '
-		pages=$(echo /usr/share/doc/postgresql-*-streambloom/docs)
+		pages=/usr/share/doc/streambloom-doc/docs
 		version=$(ls /etc/postgresql)
 		cd /root
 		eval "$(printf "%s\n" "$1" | sed "s/\<15\>/$version/")"
@@ -147,6 +147,11 @@ types_json() {
 		pg_ctlcluster "$version" main stop' sh "$start" "$role"
 }
 
+# is_lean DEB: the package of the library wants the minor version of the headers that it was built with, and has no pages.
+is_lean() {
+	dpkg-deb -f "$1" Depends | grep -E 'postgresql-[0-9]+ \(>' && ! dpkg-deb -c "$1" | grep -E '\.md$|LICENSE'
+}
+
 # rest_of ROOT: fails if dpkg still knows the removed package, or if a file still has "streambloom" in its name. The
 # packages in /packages, which these tests have put there, do not count.
 rest_of() {
@@ -159,7 +164,7 @@ rest_of() {
 # removes ROOT: purges the package, which warns of what keeps people out then.
 removes() {
 	local said
-	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
+	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb ./streambloom-doc_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
 		&& grep -q 'RESET session_preload_libraries' <<<"$said" || { printf '%s\n' "$said" && return 1; }
 }
 
@@ -168,7 +173,7 @@ packaged_tests() {
 	unshare --mount --pid --fork --kill-child bash -c '
 		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
 		# The other system does not have the folder that $TMPDIR names.
-		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
+		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom-doc_*.deb ./streambloom_*.dsc -- chroot "$0"' \
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
@@ -197,6 +202,7 @@ one_suite() {
 	verdict "$name: the packages build" build_packages "$build" "$name"
 	if ! compgen -G "$build/packages/*-streambloom_*.deb" >/dev/null; then return; fi
 	verdict "$name: lintian finds no error" in_system "$build" sh -c 'lintian --allow-root --fail-on error /packages/*.changes'
+	verdict "$name: a package wants the minor version of its headers, and has no pages" is_lean "$build"/packages/postgresql-*-streambloom_*.deb
 	verdict "$name: a clean system is made" make_system "$clean" "$name"
 	cp -r "$build/packages" "$clean/packages"
 	# All checks from here on need the package.

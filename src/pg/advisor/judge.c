@@ -18,7 +18,7 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "index/class_options.h"
+#include "index/handler.h"
 
 /* A table of fewer pages than this is read as quickly without an index. */
 #define SMALL_TABLE 128

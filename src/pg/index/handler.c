@@ -52,7 +52,6 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "index/class_options.h"
 #include "index/keys.h"
 #include "index/layout.h"
 #include "index/sizes.h"
