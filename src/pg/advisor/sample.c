@@ -1,13 +1,15 @@
-/* sample.c: see sample.h. */
-#include "advisor/sample.h"
+/* sample.c: which pages of a table the advisor reads (advisor.h). */
+#include "advisor/advisor.h"
 
 #include "access/relation.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
+#include "port/pg_bitutils.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -15,11 +17,14 @@
 
 #include "index/heap.h"
 
+/* So many units are read even if the time is over: 4 MB. They take 0.1 s, if values are neither wide nor many. */
+#define LEAST_UNITS 16
+
+/* More units are not read, however much time there is: 2 GB. */
+#define MOST_UNITS 8192
+
 /* The call says how far it is after so many milliseconds, and again after as many. */
 #define SILENCE 10000
-
-/* So many units tell enough about trigrams and grams. */
-#define UNITS_OF_GRAMS 24
 
 void
 bf_sample_begin(Sample *sample, Oid table)
@@ -43,6 +48,7 @@ bf_sample_begin(Sample *sample, Oid table)
 			continue;
 		bf_index_check_table(heap);
 		*leaf = (Leaf) {lfirst_oid(cell), RelationGetNumberOfBlocks(heap), heap->rd_rel->relispartition};
+		sample->bytes += DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(leaf->oid)));
 		relation_close(heap, AccessShareLock);
 		sample->leaf_count += leaf->blocks > 0;
 		sample->empty_count += leaf->blocks == 0;
@@ -51,17 +57,12 @@ bf_sample_begin(Sample *sample, Oid table)
 	}
 }
 
-/* The pages of a table's out-of-line values. */
-static BlockNumber
-toast_blocks_of(Relation heap)
+bool
+bf_sample_is_late(const Sample *sample, uint32 units)
 {
-	Relation	toast = OidIsValid(heap->rd_rel->reltoastrelid) ?
-		try_relation_open(heap->rd_rel->reltoastrelid, AccessShareLock) : NULL;
-	BlockNumber blocks = toast == NULL ? 0 : RelationGetNumberOfBlocks(toast);
+	const double share = Min((sample->units_read + 1.0) / Min(units, sample->units), 1);
 
-	if (toast != NULL)
-		relation_close(toast, AccessShareLock);
-	return blocks;
+	return GetCurrentTimestamp() > sample->begun + (TimestampTz) (sample->budget * share);
 }
 
 /* Finds the columns in a partition, which may have other numbers there. Returns false if one is missing. */
@@ -77,18 +78,28 @@ find_columns(Sample *sample, Oid leaf)
 	return true;
 }
 
+/* Reads a unit, unless its partition, or a column of it, is gone meanwhile. */
 static void
-read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContext row_context, uint32 leaf,
-		  BlockNumber first)
+read_unit(Sample *sample, MemoryContext row_context, uint32 leaf, BlockNumber first)
 {
 	const BlockNumber end = Min(first + UNIT_PAGES, sample->leaves[leaf].blocks);
-	const uint32 unit = (uint32) sample->units_read;
+	Relation	heap = try_relation_open(sample->leaves[leaf].oid, AccessShareLock);
+	TupleTableSlot *slot;
+	TableScanDesc scan;
 	ItemPointerData from,
 				to;
 
+	if (heap == NULL)
+		return;
+	if (!find_columns(sample, RelationGetRelid(heap)))
+	{
+		relation_close(heap, AccessShareLock);
+		return;
+	}
+	slot = table_slot_create(heap, NULL);
 	ItemPointerSet(&from, first, FirstOffsetNumber);
 	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
-	table_rescan_tidrange(scan, &from, &to);
+	scan = sb_begin_scan_of_rows(heap, GetActiveSnapshot(), &from, &to);
 	while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(row_context);
@@ -96,98 +107,82 @@ read_unit(Sample *sample, TableScanDesc scan, TupleTableSlot *slot, MemoryContex
 		CHECK_FOR_INTERRUPTS();
 		sample->rows++;
 		for (int i = 0; i < sample->column_count; i++)
-		{
-			SampleColumn *column = &sample->columns[i];
-			bool		isnull;
-			Datum		value;
+			if (sample->columns[i].refused == NULL)
+			{
+				bool		isnull;
+				Datum		value = slot_getattr(slot, sample->columns[i].attnum, &isnull);
 
-			if (column->refused != NULL)
-				continue;
-			value = slot_getattr(slot, column->attnum, &isnull);
-			bf_column_add(sample, column, unit, TupleDescAttr(slot->tts_tupleDescriptor, column->attnum - 1), value,
-						  isnull, ItemPointerGetBlockNumber(&slot->tts_tid) - first,
-						  ItemPointerGetOffsetNumber(&slot->tts_tid));
-		}
+				bf_column_add(sample, &sample->columns[i], value, isnull,
+							  ItemPointerGetBlockNumber(&slot->tts_tid) - first,
+							  ItemPointerGetOffsetNumber(&slot->tts_tid));
+			}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
 	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	relation_close(heap, AccessShareLock);
 	for (int i = 0; i < sample->column_count; i++)
 		if (sample->columns[i].refused == NULL)
-			bf_column_end_unit(sample, &sample->columns[i], unit, leaf, end - first);
+			bf_column_end_unit(sample, &sample->columns[i], leaf, first, end - first);
 	sample->pages_read += end - first;
 	sample->units_read++;
 }
 
-void
-bf_sample_read(Sample *sample, BlockNumber most)
+/*
+ * Reads a random one of the units [first, end) of all leaves. The last one of several in a leaf, which may have few
+ * pages, is read only if is_last says so.
+ */
+static void
+read_one_of(Sample *sample, MemoryContext row_context, uint64 first, uint64 end, bool is_last)
 {
-	const uint32 parts = (uint32) Min(sample->units, Max(most / UNIT_PAGES, 2));
+	uint64		unit = pg_prng_uint64_range(&pg_global_prng_state, first, Max(end, first + 1) - 1);
+	uint32		leaf = 0;
+
+	for (;; leaf++)
+	{
+		const uint32 units = (sample->leaves[leaf].blocks + UNIT_PAGES - 1) / UNIT_PAGES;
+
+		if (unit < units)
+		{
+			if ((units > 1 && unit == units - 1) == is_last)
+				read_unit(sample, row_context, leaf, (BlockNumber) unit * UNIT_PAGES);
+			return;
+		}
+		unit -= units;
+	}
+}
+
+void
+bf_sample_read(Sample *sample)
+{
+	const uint32 parts = (uint32) Min(sample->units, MOST_UNITS);
+	const uint32 bits = pg_ceil_log2_32(Max(parts, 1));
 	MemoryContext row_context = AllocSetContextCreate(sample->context, "bf sample row", ALLOCSET_DEFAULT_SIZES);
-	TimestampTz said = GetCurrentTimestamp();
-	double		before = 0;		/* units of the leaves before this one */
-	double		pages_of_opened = 0;
-	uint32		part = 0;
-	double	   *chosen = palloc(Max(parts, 1) * sizeof(double));
+	const uint32 seed = pg_prng_uint32(&pg_global_prng_state);
+	TimestampTz said = sample->begun;
 
-	sample->units_to_read = parts;
-	sample->gram_every = Max((parts + UNITS_OF_GRAMS - 1) / UNITS_OF_GRAMS, 1);
-	for (uint32 i = 0; i < parts; i++)
+	/*
+	 * The parts are taken in the order of their numbers with the bits reversed, and each bit turned over or not by a
+	 * random function of the bits before it (Owen 1995). So 2^k of them are at random places of 2^k stretches.
+	 */
+	for (uint32 i = 0; i < 2 << bits && (sample->units_read < LEAST_UNITS || !bf_sample_is_late(sample, 1)); i++)
 	{
-		const uint64 first = (uint64) (i * sample->units / parts);
-		const uint64 last = (uint64) ((i + 1) * sample->units / parts) - 1;
+		uint32		part = 0;
 
-		chosen[i] = pg_prng_uint64_range(&pg_global_prng_state, first, Max(first, last));
-	}
-	for (int leaf = 0; leaf < sample->leaf_count && part < parts; leaf++)
-	{
-		const double units = (sample->leaves[leaf].blocks + UNIT_PAGES - 1) / UNIT_PAGES;
-		BlockNumber first;
-		Relation	heap = NULL;
-		TableScanDesc scan = NULL;
-		TupleTableSlot *slot = NULL;
-
-		for (; part < parts; part++)
+		for (uint32 bit = 0; bit < bits; bit++)
+			part = part << 1 | ((i >> bit ^ murmurhash32(seed + part + (1 << bit))) & 1);
+		if (part < parts)
+			read_one_of(sample, row_context, (uint64) (part * sample->units / parts),
+						(uint64) ((part + 1) * sample->units / parts), i >> bits != 0);
+		if (TimestampDifferenceExceeds(said, GetCurrentTimestamp(), SILENCE))
 		{
-			if (chosen[part] >= before + units)
-				break;
-			/* the leaf may be gone */
-			if (chosen[part] < before)
-				continue;
-			if (heap == NULL)
-			{
-				ItemPointerData from;
-
-				heap = try_relation_open(sample->leaves[leaf].oid, AccessShareLock);
-				if (heap == NULL || !find_columns(sample, sample->leaves[leaf].oid))
-					break;
-				sample->toast_pages += toast_blocks_of(heap);
-				pages_of_opened += sample->leaves[leaf].blocks;
-				ItemPointerSet(&from, 0, FirstOffsetNumber);
-				slot = table_slot_create(heap, NULL);
-				scan = sb_begin_scan_of_rows(heap, GetActiveSnapshot(), &from, &from);
-			}
-			first = (BlockNumber) (chosen[part] - before) * UNIT_PAGES;
-			/* the last unit of a leaf, which may have few pages, does not stand for others */
-			if (parts < sample->units && first >= UNIT_PAGES && first + UNIT_PAGES > sample->leaves[leaf].blocks &&
-				!(part > 0 && chosen[part - 1] == chosen[part] - 1))
-				first -= UNIT_PAGES;
-			read_unit(sample, scan, slot, row_context, leaf, first);
-			if (TimestampDifferenceExceeds(said, GetCurrentTimestamp(), SILENCE))
-			{
-				said = GetCurrentTimestamp();
-				ereport(NOTICE, (errmsg("%u of %u parts of the sample are read", part + 1, parts)));
-			}
+			said = GetCurrentTimestamp();
+			ereport(NOTICE, (errmsg("%u of %u parts of the sample are read", sample->units_read, parts)));
 		}
-		if (scan != NULL)
-		{
-			table_endscan(scan);
-			ExecDropSingleTupleTableSlot(slot);
-		}
-		if (heap != NULL)
-			relation_close(heap, AccessShareLock);
-		before += units;
 	}
-	if (pages_of_opened > 0)
-		sample->toast_pages *= sample->pages / pages_of_opened;
+	for (int i = 0; i < sample->column_count * SKETCHES; i++)
+		if (sample->columns[i / SKETCHES].sketches[i % SKETCHES] != NULL)
+			bf_sketch_end(sample->columns[i / SKETCHES].sketches[i % SKETCHES]);
 	MemoryContextDelete(row_context);
 }

@@ -20,7 +20,8 @@
 /* A unit that was read: how many different items its ranges have, of each length. */
 typedef struct SketchUnit
 {
-	uint32		leaf;			/* the partition; see sample.h */
+	uint32		leaf;			/* the partition; see advisor.h */
+	BlockNumber first;
 	uint32		pages;
 	uint32		items[2 * UNIT_PAGES - 1];
 } SketchUnit;
@@ -29,42 +30,36 @@ typedef struct SketchUnit
 typedef struct KeptItem
 {
 	uint64		hash;
+	double		weight;			/* how many items it stands for; set by bf_sketch_end() */
 	uint32		rows;			/* these four: in how many it is */
 	uint32		pages;
 	uint32		units;
 	uint32		ranges[LENGTHS];
-	uint32		last_unit;
-	uint32		bytes;			/* of its rows but the first, in a posting list of GIN */
 	uint16		size;			/* of its tuple in an index, without rows */
 	bool		frequent;		/* kept because it has many rows: stands for itself alone */
 	char		status;
 } KeptItem;
 
-/* more units than 2^GROWTHS cannot be read */
-#define GROWTHS 20
-
-struct kept_hash;
-struct unit_hash;
-
 typedef struct Sketch
 {
 	MemoryContext context;
-	struct unit_hash *unit;		/* the items of the unit that is being read */
+	struct unit_hash *unit;		/* the items of the unit that is being read, at most most_in_unit */
 	struct kept_hash *kept;
-	uint32		most_kept;		/* for their hashes */
-	uint32		frequent;		/* how many are kept because they have many rows; at most as many */
+	uint32		most_in_unit;
+	uint32		most_kept;
+	uint32		frequent;		/* how many are kept because they have many rows: at most half of most_kept */
 	int			zeros;
-	SketchUnit *units;
+	SketchUnit *units;			/* when the sketch has ended, in the order of the table */
 	uint32		unit_count;
-	double		grown[GROWTHS]; /* how many different items the first 2^i units have */
-	uint32		room;
+	KeptItem   *items;			/* those that were kept, when the sketch has ended */
+	uint32		item_count;
 	double		rows;			/* that were looked at */
-	double		items;			/* of all these rows together */
-	double		unit_rows;
+	double		all_items;		/* of all these rows together */
+	double		rows_before;	/* the unit that is being read */
 	bool		too_wide;		/* an item does not fit into a B-tree or GIN index */
 } Sketch;
 
-extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept);
+extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept, uint32 most_in_unit);
 
 /*
  * Counts an item of the row at this place in the unit, whose pages are numbered from 0. An item that comes twice in one
@@ -73,16 +68,9 @@ extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept);
  */
 extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset);
 
-/* The pages of the unit that have this item, as bits. */
-extern uint32 bf_sketch_pages(const Sketch *sketch, uint64 hash);
+/* Ends the unit, which has `pages` pages from page `first` on. */
+extern void bf_sketch_end_unit(Sketch *sketch, uint32 leaf, BlockNumber first, uint32 pages);
 
-/* The number of items that are kept. */
-extern uint32 bf_sketch_kept(const Sketch *sketch);
-
-extern void bf_sketch_end_unit(Sketch *sketch, uint32 leaf, uint32 pages);
-
-/* Calls visit() for each item that was kept, with the number of items that it stands for. */
-extern void bf_sketch_visit(const Sketch *sketch, void (*visit) (const KeptItem *item, double weight, void *argument),
-							void *argument);
+extern void bf_sketch_end(Sketch *sketch);
 
 #endif
