@@ -22,6 +22,9 @@
 /* The groups of so many ranges are computed in all leaves; if there are more, some stand for others. */
 #define MOST_RANGES (2048.0 * BF_INDEX_MAX_RANGES)
 
+/* The false-positive rate of a group is the mean of so many of its ranges. */
+#define RANGES_OF_RATE 16
+
 /* ------------------------------------------------------------------------ the spread */
 
 /* The items that are in 0, 1, 2, ... units of the sample. */
@@ -230,7 +233,6 @@ build_level(const Estimate *estimate, const Leaf *leaf, int level, bool covered,
 			.hashes = parameters->hashes
 		};
 		uint32		lines;
-		double		sum = 0;
 		const uint32 size = bf_index_group_to_build(&groups, &counts, 1, begin,
 													Min(count - begin, BF_INDEX_MAX_RANGES), &lines);
 
@@ -239,9 +241,10 @@ build_level(const Estimate *estimate, const Leaf *leaf, int level, bool covered,
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;
 		last_size = size;
-		for (uint32 i = begin; i < begin + size; i++)
-			sum += Max(items[i], 0);
-		result->rate += sb_blocked_fpr(SB_BF_LINE * 8, parameters->hashes, sum / size / lines) * size / count;
+		for (uint32 i = 0; i < RANGES_OF_RATE; i++)
+			result->rate += sb_blocked_fpr(SB_BF_LINE * 8, parameters->hashes,
+										   Max(items[begin + i * size / RANGES_OF_RATE], 0) / lines) *
+				size / count / RANGES_OF_RATE;
 		*pages += times * (lines / BF_POSITIONS(size));
 		result->groups += times;
 	}
