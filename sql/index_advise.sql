@@ -200,9 +200,9 @@ FROM bf_index_advise('document_parts', '{doc}'), pg_inherits WHERE inhparent = '
 CREATE TABLE without_keys (nulls jsonb, empty integer[], word text);
 SELECT "column", gin_bytes, advice FROM bf_index_advise('without_keys');
 INSERT INTO without_keys SELECT NULL, '{}', 'word' FROM generate_series(1, 10) i;
-SELECT "column", distinct_values, gin_bytes IS NOT NULL AS gin, advice FROM bf_index_advise('without_keys', '{nulls, empty}');
+SELECT "column", distinct_values, gin_bytes IS NOT NULL AS gin, advice FROM bf_index_advise('without_keys', '{nulls, empty}', '1 hour');
 INSERT INTO without_keys SELECT jsonb_object_agg('key ' || i, i), array_agg(i) FROM generate_series(1, 200000) i;
-SELECT "column", distinct_values BETWEEN 190000 AND 210000 AS distinct_near FROM bf_index_advise('without_keys', '{nulls, empty}');
+SELECT "column", distinct_values BETWEEN 190000 AND 210000 AS distinct_near FROM bf_index_advise('without_keys', '{nulls, empty}', '1 hour');
 
 -- An index that would be larger than the table, or than a GIN index of the same keys, does not pay. Where the values are spread evenly it is smaller.
 CREATE TABLE uneven (a smallint[], id integer);
@@ -210,11 +210,11 @@ INSERT INTO uneven SELECT CASE WHEN i % 1000 = 500 THEN (SELECT array_agg(n) FRO
 CREATE INDEX uneven_a ON uneven USING bf (a);
 CREATE INDEX uneven_gin ON uneven USING gin (a);
 SELECT "column", bf_bytes = pg_relation_size('uneven_a') AS exact, bf_bytes > gin_bytes AS larger, bf_bytes > pg_table_size('uneven') AS than_table,
-	regexp_replace(advice, '\d+ [kM]B', '... kB', 'g') AS advice, statement FROM bf_index_advise('uneven');
+	regexp_replace(advice, '\d+ [kM]B', '... kB', 'g') AS advice, statement FROM bf_index_advise('uneven', budget => '1 hour');
 SELECT pg_relation_size('uneven_a') > pg_relation_size('uneven_gin') AS is_so;
 UPDATE uneven SET a = (SELECT array_agg(i) FROM generate_series(1, 30000) i) WHERE id = 0;
 VACUUM FULL uneven;
-SELECT bf_bytes > gin_bytes AS larger, bf_bytes > pg_table_size('uneven') AS than_table, regexp_replace(advice, '\d+ [kM]B', '... kB', 'g') AS advice FROM bf_index_advise('uneven', '{a}');
+SELECT bf_bytes > gin_bytes AS larger, bf_bytes > pg_table_size('uneven') AS than_table, regexp_replace(advice, '\d+ [kM]B', '... kB', 'g') AS advice FROM bf_index_advise('uneven', '{a}', '1 hour');
 DROP TABLE uneven;
 
 -- The beginning of the table is unlike the rest: a column that was added later.

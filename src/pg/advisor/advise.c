@@ -76,65 +76,66 @@ check_table(Oid table)
 
 /* ------------------------------------------------------------------ columns */
 
-/* Returns the number of the column that was named. Raises an error if there is none, or if the user may not read it. */
-static AttrNumber
-named_column(Relation table, Datum element, bool isnull)
-{
-	const char *name = isnull ? NULL : TextDatumGetCString(element);
-	AttrNumber	attnum = isnull ? InvalidAttrNumber : get_attnum(RelationGetRelid(table), name);
-
-	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the name of a column must not be NULL"),
-				 errhint("Name columns of the table, or leave them out for all.")));
-	if (attnum <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table)),
-				 errhint("Name columns of the table, or leave them out for all.")));
-	if (!may_read_column(RelationGetRelid(table), attnum))
-		aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
-	return attnum;
-}
-
-/* Returns the numbers of the columns that are named, in this order. */
+/* Returns the numbers of the columns with these names, or of all that the user may read. */
 static List *
-named_columns(Relation table, ArrayType *names)
+choose_columns(Relation table, ArrayType *names)
 {
+	const Oid	oid = RelationGetRelid(table);
 	List	   *numbers = NIL;
 	Datum	   *elements;
 	bool	   *nulls;
 	int			count;
 
+	if (names == NULL)
+	{
+		for (AttrNumber attnum = 1; attnum <= RelationGetNumberOfAttributes(table); attnum++)
+			if (!TupleDescAttr(RelationGetDescr(table), attnum - 1)->attisdropped && may_read_column(oid, attnum))
+				numbers = lappend_int(numbers, attnum);
+		return numbers;
+	}
 	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
 	for (int i = 0; i < count; i++)
 	{
-		AttrNumber	attnum = named_column(table, elements[i], nulls[i]);
+		const char *name = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
+		AttrNumber	attnum = name == NULL ? InvalidAttrNumber : get_attnum(oid, name);
 
+		if (name == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the name of a column must not be NULL"),
+					 errhint("Name columns of the table, or leave them out for all.")));
+		if (attnum <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table)),
+					 errhint("Name columns of the table, or leave them out for all.")));
+		if (!may_read_column(oid, attnum))
+			aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
 		if (list_member_int(numbers, attnum))
 			ereport(ERROR,
 					(errcode(ERRCODE_DUPLICATE_COLUMN),
-					 errmsg("column \"%s\" is named twice", TextDatumGetCString(elements[i])),
+					 errmsg("column \"%s\" is named twice", name),
 					 errhint("Name each column once.")));
 		numbers = lappend_int(numbers, attnum);
 	}
 	return numbers;
 }
 
-static List *
-readable_columns(Relation table)
-{
-	List	   *numbers = NIL;
+/* ------------------------------------------------------------------ the result */
 
-	for (int i = 0; i < RelationGetDescr(table)->natts; i++)
-		if (!TupleDescAttr(RelationGetDescr(table), i)->attisdropped &&
-			may_read_column(RelationGetRelid(table), i + 1))
-			numbers = lappend_int(numbers, i + 1);
-	return numbers;
+const char *
+bf_index_qualified(Oid schema, const NameData *name)
+{
+	return quote_qualified_identifier(get_namespace_name(schema), NameStr(*name));
 }
 
-/* ------------------------------------------------------------------ the result */
+char *
+bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass)
+{
+	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)",
+					bf_index_qualified(RelationGetNamespace(table), &table->rd_rel->relname),
+					quote_identifier(column->name), opclass != NULL ? " " : "", opclass != NULL ? opclass : "");
+}
 
 /*
  * Returns the name of a valid bf index on the column, without a predicate, whose items are values or keys as those of
@@ -144,39 +145,27 @@ static const char *
 index_of_column(Relation table, const SampleColumn *column, double *bytes)
 {
 	AttrNumber	attnum = get_attnum(RelationGetRelid(table), column->name);
+	const char *name = NULL;
 	ListCell   *cell;
 
 	foreach(cell, RelationGetIndexList(table))
 	{
 		Relation	index = try_relation_open(lfirst_oid(cell), AccessShareLock);
-		const char *name = NULL;
 
 		if (index == NULL)
 			continue;
-		if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid &&
-			RelationGetIndexPredicate(index) == NIL)
-			for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
-				if (index->rd_index->indkey.values[i] == attnum &&
-					bf_index_has_keys(index, i) == column->items_are_keys)
-					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
-													  RelationGetRelationName(index));
-		if (name != NULL && index->rd_index->indnatts == 1 && index->rd_rel->relkind == RELKIND_INDEX)
-			*bytes = (double) RelationGetNumberOfBlocks(index) * BLCKSZ;
+		for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
+			if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid &&
+				RelationGetIndexPredicate(index) == NIL && index->rd_index->indkey.values[i] == attnum &&
+				bf_index_has_keys(index, i) == column->items_are_keys)
+			{
+				name = bf_index_qualified(RelationGetNamespace(index), &index->rd_rel->relname);
+				if (index->rd_index->indnatts == 1 && index->rd_rel->relkind == RELKIND_INDEX)
+					*bytes = (double) RelationGetNumberOfBlocks(index) * BLCKSZ;
+			}
 		relation_close(index, AccessShareLock);
-		if (name != NULL)
-			return name;
 	}
-	return NULL;
-}
-
-char *
-bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass, const char *options)
-{
-	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
-												  RelationGetRelationName(table));
-
-	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)%s", name, quote_identifier(column->name),
-					opclass != NULL ? " " : "", opclass != NULL ? opclass : "", options);
+	return name;
 }
 
 /* Rounds an estimate to tenths, so that it does not look more exact than it is. */
@@ -211,11 +200,11 @@ put_column(ReturnSetInfo *set, Relation table, const Sample *sample, const Sampl
 		whole(bytes),
 		whole(advice->btree_bytes),
 		whole(advice->gin_bytes),
-		in_tenths(bf->pages_absent),
-		in_tenths(bf->pages_rare),
-		in_tenths(bf->pages_frequent),
+		in_tenths(bf->pages[ABSENT]),
+		in_tenths(bf->pages[RARE]),
+		in_tenths(bf->pages[FREQUENT]),
 		CStringGetTextDatum(index == NULL ? why : psprintf("has the index %s; %s", index, why)),
-		CStringGetTextDatum(bf_index_create_statement(table, column, column->opclass, advice->options))
+		CStringGetTextDatum(bf_index_create_statement(table, column, column->opclass))
 	};
 	bool		nulls[lengthof(values)];
 
@@ -227,60 +216,13 @@ put_column(ReturnSetInfo *set, Relation table, const Sample *sample, const Sampl
 	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 }
 
-/*
- * This false-positive rate is proposed instead of the default one if a look-up of an absent value then reads at most
- * half as many pages. It is never proposed for keys: a query looks for several keys on average, and each of them rules
- * ranges out. The default rate of such an operator class was chosen with this in mind.
- */
-#define LOWER_RATE 0.0001
-
-static void
-estimate(const Sample *sample, const SampleColumn *column, Advice *advice)
-{
-	const Sketch *items = column->sketches[ITEMS];
-	const Sketch *keys = column->sketches[column->items_are_keys ? ITEMS : TRIGRAMS];
-	Spread		spread;
-	Figures		lower;
-
-	bf_spread(sample, items, &advice->spread);
-	if (column->has_btree && !column->items_are_keys && !items->too_wide)
-		advice->btree_bytes = bf_estimate_btree(sample, column, &advice->spread);
-	if (column->has_gin && !keys->too_wide)
-	{
-		bf_spread(sample, keys, &spread);
-		advice->gin_bytes = bf_estimate_gin(sample, keys, &spread);
-	}
-	bf_estimate(sample, items, &advice->spread, column->rate, column->items_are_keys, &advice->bf);
-	if (column->items_are_keys || advice->bf.pages_rare > BF_WORTH * sample->pages)
-		return;
-	bf_estimate(sample, items, &advice->spread, LOWER_RATE, false, &lower);
-	if (lower.pages_absent * 2 > advice->bf.pages_absent || bf_index_too_large(sample, column, advice, &lower) != NULL)
-		return;
-	advice->bf = lower;
-	/* With another rate, CREATE INDEX might choose another length of ranges. One length may not suit all partitions. */
-	advice->options = sample->leaf_count == 0 || sample->leaves[0].is_partition ?
-		psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
-		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %d)", LOWER_RATE, 1 << lower.length);
-}
-
-/*
- * The most items that are kept of a column, and that are counted in a unit; and the most of all columns together, except
- * that each may have 1,024. A kept item takes 64 bytes and more, one of a unit 32.
- */
-#define MOST_KEPT 65536
-#define MOST_KEPT_IN_ALL 524288
-#define MOST_IN_UNIT 1048576
-
-SB_FUNCTION(bf_index_advise);
-Datum
-bf_index_advise(PG_FUNCTION_ARGS)
+SB_FUNCTION_IN_OWN_MEMORY(bf_index_advise)
 {
 	Sample		sample = {0};
 	Relation	table;
 	Oid			oid;
 	List	   *numbers;
 	ListCell   *cell;
-	int			most;
 
 	begin_rows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
@@ -298,25 +240,35 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	if (table == NULL)
 		bf_index_refuse_missing(oid);
 	check_table(oid);
-	numbers = PG_ARGISNULL(1) ? readable_columns(table) : named_columns(table, PG_GETARG_ARRAYTYPE_P(1));
-	most = Max(MOST_KEPT_IN_ALL / Max(list_length(numbers), 1), 1024);
-	sample.context = AllocSetContextCreate(CurrentMemoryContext, "bf sample", ALLOCSET_DEFAULT_SIZES);
+	numbers = choose_columns(table, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
 	sample.columns = palloc0((list_length(numbers) + 1) * sizeof(SampleColumn));
 	foreach(cell, numbers)
 		bf_column_begin(&sample.columns[sample.column_count++],
-						TupleDescAttr(RelationGetDescr(table), lfirst_int(cell) - 1), sample.context,
-						Min(most, MOST_KEPT), Max(MOST_IN_UNIT / list_length(numbers), 1024));
+						TupleDescAttr(RelationGetDescr(table), lfirst_int(cell) - 1), list_length(numbers));
 	bf_sample_begin(&sample, oid);
 	bf_sample_read(&sample);
 	for (int c = 0; c < sample.column_count; c++)
 	{
-		Advice		advice = {.options = "", .btree_bytes = -1, .gin_bytes = -1};
+		const SampleColumn *column = &sample.columns[c];
+		const Sketch *items = column->sketches[ITEMS];
+		const Sketch *keys = column->sketches[column->items_are_keys ? ITEMS : TRIGRAMS];
+		Advice		advice = {.btree_bytes = -1, .gin_bytes = -1};
+		Spread		spread;
 
-		if (sample.columns[c].refused == NULL)
-			estimate(&sample, &sample.columns[c], &advice);
-		put_column((ReturnSetInfo *) fcinfo->resultinfo, table, &sample, &sample.columns[c], &advice);
+		if (column->refused == NULL)
+		{
+			bf_spread(&sample, items, &advice.spread);
+			bf_estimate(&advice.spread, column->rate, column->items_are_keys, &advice.bf);
+			if (column->has_btree && !items->too_wide)
+				advice.btree_bytes = bf_estimate_btree(&advice.spread, column->deduplicates);
+			if (column->has_gin && !keys->too_wide)
+			{
+				bf_spread(&sample, keys, &spread);
+				advice.gin_bytes = bf_estimate_gin(&spread);
+			}
+		}
+		put_column((ReturnSetInfo *) fcinfo->resultinfo, table, &sample, column, &advice);
 	}
-	MemoryContextDelete(sample.context);
 	relation_close(table, AccessShareLock);
 	return (Datum) 0;
 }

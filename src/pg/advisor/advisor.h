@@ -60,7 +60,6 @@ typedef struct Leaf
 
 typedef struct Sample
 {
-	MemoryContext context;
 	int			column_count;
 	SampleColumn *columns;
 	Leaf	   *leaves;			/* that are not empty */
@@ -68,9 +67,10 @@ typedef struct Sample
 	int			empty_count;
 	double		pages;			/* of all leaves */
 	double		bytes;			/* with their out-of-line values */
-	double		units;			/* of all leaves */
+	uint32		units;			/* of all leaves */
 	TimestampTz begun;
 	int64		budget;			/* microseconds */
+	TimestampTz late;			/* when no more out-of-line values are to be read for this unit */
 	uint32		units_read;
 	double		pages_read;
 	double		rows;			/* that were read */
@@ -79,11 +79,12 @@ typedef struct Sample
 /* How the items of a sketch lie in the table. */
 typedef struct Spread
 {
+	const Sample *sample;
+	const Sketch *sketch;
 	double		times;			/* rows of the table for each row that the sketch has */
 	double		items;			/* the sum of all rows' items: 1 for each row, or its number of keys */
 	double		distinct;
 	double		pages;			/* the sum, over all different items, of the number of pages that each is on */
-	double		table_pages;
 	double		unit_items;		/* the different items of a unit, in the mean */
 	double		unit_pages;
 	double		growth;			/* twice as many pages have 2^growth times as many different items */
@@ -93,16 +94,22 @@ typedef struct Spread
 	double		common[LENGTHS];	/* the share of a range's items that another range has, too */
 } Spread;
 
-/* A bf index with a certain false-positive rate, on all leaves together. Pages are those of index and table. */
+/* What is looked for: a value that is nowhere, a rare one, the most frequent one. */
+enum
+{
+	ABSENT,
+	RARE,
+	FREQUENT,
+	LOOK_UPS
+};
+
+/* A bf index on all leaves together. */
 typedef struct Figures
 {
 	double		bytes;
-	double		pages_absent;	/* that a look-up reads, if the value is nowhere */
-	double		pages_rare;		/* if the value is rare */
-	double		pages_frequent; /* if it is the most frequent one */
+	double		pages[LOOK_UPS];	/* of index and table, that a look-up reads */
 	double		unevenness;		/* the items of the fullest range, as a multiple of the mean */
 	double		common;			/* of keys: the share that two ranges have in common, before ranges are made shorter for it */
-	int			length;			/* ranges have 2^length pages, in the leaf with the longest ones */
 } Figures;
 
 /* What is said of a column. "Value" means a key if the class takes keys out of values. */
@@ -110,22 +117,18 @@ typedef struct Advice
 {
 	Spread		spread;
 	Figures		bf;
-	const char *options;		/* in CREATE INDEX, behind the column: "" or a lower rate than the default one */
 	double		btree_bytes;	/* negative: impossible, or not known */
 	double		gin_bytes;		/* the same */
 } Advice;
 
 /* ------------------------------------------------------------------- column.c */
 
-/* Prepares a column: how its items are hashed, and which indexes are possible. */
-extern void bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context,
-							uint32 most_kept, uint32 most_in_unit);
+/* Prepares one of so many columns, in the current memory context: how its items are hashed, which indexes are possible. */
+extern void bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, int column_count);
 
-/* Counts the items of a row. `page` and `offset` are its place in the unit that is being read. */
-extern void bf_column_add(Sample *sample, SampleColumn *column, Datum value, bool isnull, BlockNumber page,
-						  OffsetNumber offset);
-extern void bf_column_end_unit(const Sample *sample, SampleColumn *column, uint32 leaf, BlockNumber first,
-							   uint32 pages);
+/* Counts the items of a row (SKETCH_ROW). */
+extern void bf_column_add(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 row);
+extern void bf_column_end_unit(const Sample *sample, SampleColumn *column, uint32 number, uint32 leaf, uint32 pages);
 
 /* ------------------------------------------------------------------- sample.c */
 
@@ -138,9 +141,6 @@ extern void bf_sample_begin(Sample *sample, Oid table);
  */
 extern void bf_sample_read(Sample *sample);
 
-/* Is the time over, if so many units are to be read in it? */
-extern bool bf_sample_is_late(const Sample *sample, uint32 units);
-
 /* ----------------------------------------------------- estimate.c and peers.c */
 
 extern void bf_spread(const Sample *sample, const Sketch *sketch, Spread *spread);
@@ -148,15 +148,11 @@ extern void bf_spread(const Sample *sample, const Sketch *sketch, Spread *spread
 /* How many different items `pages` pages have that follow each other. */
 extern double bf_distinct_in(const Spread *spread, double pages);
 
-extern void bf_estimate(const Sample *sample, const Sketch *sketch, const Spread *spread, double rate, bool are_keys,
-						Figures *figures);
-extern double bf_estimate_btree(const Sample *sample, const SampleColumn *column, const Spread *spread);
-extern double bf_estimate_gin(const Sample *sample, const Sketch *sketch, const Spread *spread);
+extern void bf_estimate(const Spread *spread, double rate, bool are_keys, Figures *figures);
+extern double bf_estimate_btree(const Spread *spread, bool deduplicates);
+extern double bf_estimate_gin(const Spread *spread);
 
 /* -------------------------------------------------------------------- judge.c */
-
-/* An index pays only if a look-up of a rare value reads at most this share of the table's pages. */
-#define BF_WORTH 0.25
 
 /*
  * Returns a text that says whether an index with these figures pays, and why; sets *pays to whether it does. REQUIRES:
@@ -166,11 +162,9 @@ extern const char *bf_index_judge(Relation table, const Sample *sample, const Sa
 								  const Advice *advice, bool *pays);
 
 /* Returns the command CREATE INDEX, which means the same with any search_path. `opclass` is NULL for the default one. */
-extern char *bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass,
-									   const char *options);
+extern char *bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass);
 
-/* Returns whether the index would be larger than the table, a GIN index or a B-tree, and then why; else NULL. */
-extern const char *bf_index_too_large(const Sample *sample, const SampleColumn *column, const Advice *advice,
-									  const Figures *figures);
+/* The name with its schema, which means the same with any search_path. */
+extern const char *bf_index_qualified(Oid schema, const NameData *name);
 
 #endif

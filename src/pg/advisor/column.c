@@ -14,6 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 #include "utils/typcache.h"
 
 #include "advisor/advisor.h"
@@ -32,17 +33,11 @@
 /* So many units tell enough about trigrams and grams. */
 #define UNITS_OF_GRAMS 24
 
-/* The time for out-of-line values is divided over so many units. */
-#define UNITS_OF_WIDE_VALUES 16
-
 /*
  * The most bytes of a tuple in a B-tree: a page must have room for three tuples. (This is BTMaxItemSize, a macro that
  * differs between versions of PostgreSQL. The limit of GIN is only 8 bytes higher, so this one is used for GIN, too.)
  */
 #define MOST_BYTES_OF_TUPLE 2704
-
-/* No compression method compresses better than this: lz4 reaches a factor of 255, pglz of 91. */
-#define BEST_COMPRESSION 256
 
 const uint32 bf_gram_lengths[GRAM_INDEXES] = {4, 6};
 
@@ -55,7 +50,7 @@ opclass_name(Oid opclass)
 
 	if (!bf_index_opclass_form(opclass, &form))
 		return NULL;
-	return quote_qualified_identifier(get_namespace_name(form.opcnamespace), NameStr(form.opcname));
+	return bf_index_qualified(form.opcnamespace, &form.opcname);
 }
 
 /*
@@ -79,6 +74,15 @@ opclass_named(Oid method, const char *name, Oid type)
 	return found;
 }
 
+/* The class for which an index of this type is advised. For @>, jsonb_path_ops is better than jsonb_ops. */
+static Oid
+opclass_for(Oid method, Oid type)
+{
+	const Oid	better = opclass_named(method, "jsonb_path_ops", type);
+
+	return OidIsValid(better) ? better : GetDefaultOpClass(type, method);
+}
+
 static Oid
 function_of(Oid opclass, int number)
 {
@@ -95,17 +99,14 @@ typedef struct Preparation
 	Oid			opclass;
 	Oid			type;
 	Oid			collation;
-	MemoryContext context;
 } Preparation;
 
 static TupleDesc
-tuple_of(Oid type, MemoryContext context)
+tuple_of(Oid type)
 {
-	MemoryContext caller = MemoryContextSwitchTo(context);
 	TupleDesc	tuple = CreateTemplateTupleDesc(1);
 
 	TupleDescInitEntry(tuple, 1, NULL, type, -1, 0);
-	MemoryContextSwitchTo(caller);
 	return tuple;
 }
 
@@ -116,18 +117,17 @@ prepare(void *argument)
 	Preparation *preparation = argument;
 	SampleColumn *column = preparation->column;
 	Oid			type = get_opclass_input_type(preparation->opclass);
-	Oid			key_type;
 
 	column->class = bf_index_make_extracting_class(preparation->opclass, preparation->type, preparation->collation,
-												   preparation->context, &key_type);
-	if (column->class == NULL)
+												   CurrentMemoryContext, &type);
+	if (column->class != NULL)
 	{
-		column->hasher = item_hasher_for_index(IsPolymorphicType(type) ? preparation->type : type,
-											   preparation->collation, preparation->context);
-		return;
+		column->key_hasher = bf_index_key_hasher(column->class, CurrentMemoryContext);
+		column->key_tuple = tuple_of(type);
 	}
-	column->key_hasher = bf_index_key_hasher(column->class, preparation->context);
-	column->key_tuple = tuple_of(key_type, preparation->context);
+	else
+		column->hasher = item_hasher_for_index(IsPolymorphicType(type) ? preparation->type : type,
+											   preparation->collation, CurrentMemoryContext);
 }
 
 /*
@@ -140,19 +140,33 @@ is_answer(int sqlerrcode)
 {
 	int			category = ERRCODE_TO_CATEGORY(sqlerrcode);
 
-	return category != ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) &&
-		category != ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) &&
-		category != ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR) &&
-		sqlerrcode != ERRCODE_DATA_CORRUPTED && sqlerrcode != ERRCODE_INDEX_CORRUPTED;
+	return category != ERRCODE_OPERATOR_INTERVENTION && category != ERRCODE_INSUFFICIENT_RESOURCES &&
+		category != ERRCODE_SYSTEM_ERROR && sqlerrcode != ERRCODE_DATA_CORRUPTED &&
+		sqlerrcode != ERRCODE_INDEX_CORRUPTED;
 }
 
-/* Prepares for keys. `gin` is GIN's operator class for this type. */
+/* Prepares for the size of a B-tree. */
 static void
-begin_keys(const Preparation *preparation, Oid gin)
+begin_btree(SampleColumn *column, Oid type)
+{
+	Oid			btree = GetDefaultOpClass(type, BTREE_AM_OID);
+	FormData_pg_opclass form;
+
+	column->has_btree = bf_index_opclass_form(btree, &form);
+	column->tuple = tuple_of(column->has_btree && OidIsValid(form.opckeytype) ? form.opckeytype : type);
+	/* Those of a collation that is not deterministic do not, but are taken to. */
+	column->deduplicates = column->has_btree && OidIsValid(function_of(btree, BTEQUALIMAGE_PROC));
+}
+
+/* Prepares for keys. */
+static void
+begin_keys(const Preparation *preparation)
 {
 	SampleColumn *column = preparation->column;
+	const Oid	gin = opclass_for(GIN_AM_OID, preparation->type);
 
 	column->items_are_keys = true;
+	column->has_btree = false;
 	column->rate = bf_index_key_class_fpr(function_of(preparation->opclass, BF_OPTIONS_PROC));
 	column->opclass = opclass_name(preparation->opclass);
 	if (preparation->type == JSONBOID)
@@ -165,63 +179,37 @@ begin_keys(const Preparation *preparation, Oid gin)
 		function_of(gin, BF_EXTRACT_VALUE_PROC) == function_of(preparation->opclass, BF_EXTRACT_VALUE_PROC);
 }
 
-/* Prepares for the size of a B-tree. */
-static void
-begin_btree(const Preparation *preparation)
-{
-	SampleColumn *column = preparation->column;
-	Oid			btree = GetDefaultOpClass(preparation->type, BTREE_AM_OID);
-	FormData_pg_opclass form;
-	Oid			equal_image;
-
-	column->has_btree = bf_index_opclass_form(btree, &form);
-	column->tuple = tuple_of(column->has_btree && OidIsValid(form.opckeytype) ? form.opckeytype : preparation->type,
-							 preparation->context);
-	equal_image = column->has_btree ? function_of(btree, BTEQUALIMAGE_PROC) : InvalidOid;
-	column->deduplicates = OidIsValid(equal_image) &&
-		DatumGetBool(OidFunctionCall1Coll(equal_image, preparation->collation, ObjectIdGetDatum(form.opcintype)));
-}
-
 /* Prepares a text for grams, and for the trigrams of a GIN index if their operator class is installed. */
 static void
-begin_grams(Preparation *preparation, uint32 most_kept, uint32 most_in_unit)
+begin_grams(Preparation *preparation, int column_count)
 {
 	SampleColumn *column = preparation->column;
 	const Oid	grams = opclass_named(bf_index_am_oid(), "gram_ops", TEXTOID);
 
-	if (OidIsValid(grams))
-	{
-		column->gram_class = opclass_name(grams);
-		for (int i = 0; i < GRAM_INDEXES; i++)
-			column->sketches[GRAMS + i] = bf_sketch_begin(preparation->context, most_kept, most_in_unit);
-	}
+	column->gram_class = opclass_name(grams);
+	for (int i = 0; i < GRAM_INDEXES && column->gram_class != NULL; i++)
+		column->sketches[GRAMS + i] = bf_sketch_begin(column_count);
 	preparation->opclass = opclass_named(GIN_AM_OID, "gin_trgm_ops", TEXTOID);
-	column->has_gin = OidIsValid(preparation->opclass) && bf_index_attempt(prepare, preparation, is_answer) == NULL &&
-		column->class != NULL;
+	column->has_gin = bf_index_attempt(prepare, preparation, is_answer) == NULL && column->class != NULL;
 	if (column->has_gin)
-		column->sketches[TRIGRAMS] = bf_sketch_begin(preparation->context, most_kept, most_in_unit);
+		column->sketches[TRIGRAMS] = bf_sketch_begin(column_count);
 }
 
 void
-bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, MemoryContext context, uint32 most_kept,
-				uint32 most_in_unit)
+bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, int column_count)
 {
 	const Oid	type = getBaseType(attribute->atttypid);
-	const bool	is_json = type == JSONBOID;
-	/* for @>, jsonb_path_ops is better than jsonb_ops (docs/searching.md) */
-	const Oid	better = is_json ? opclass_named(bf_index_am_oid(), "jsonb_path_ops", JSONBOID) : InvalidOid;
 	Preparation preparation = {
 		.column = column,
-		.opclass = OidIsValid(better) ? better : GetDefaultOpClass(type, bf_index_am_oid()),
+		.opclass = opclass_for(bf_index_am_oid(), type),
 		.type = type,
-		.collation = attribute->attcollation,
-		.context = context
+		.collation = attribute->attcollation
 	};
 	ErrorData  *error;
 
 	column->name = pstrdup(NameStr(attribute->attname));
 	column->rate = BF_INDEX_DEFAULT_FPR;
-	column->sketches[ITEMS] = bf_sketch_begin(context, most_kept, most_in_unit);
+	column->sketches[ITEMS] = bf_sketch_begin(column_count);
 #ifdef ATTRIBUTE_GENERATED_VIRTUAL
 	if (attribute->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
 	{
@@ -234,13 +222,12 @@ bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, MemoryContext
 		column->refused = psprintf("there is no operator class of bf for type %s", format_type_be(attribute->atttypid));
 		return;
 	}
-	begin_btree(&preparation);
+	begin_btree(column, type);
 	error = bf_index_attempt(prepare, &preparation, is_answer);
 	if (error != NULL)
 		column->refused = error->message;
 	else if (column->class != NULL)
-		begin_keys(&preparation, is_json ? opclass_named(GIN_AM_OID, "jsonb_path_ops", JSONBOID) :
-				   GetDefaultOpClass(type, GIN_AM_OID));
+		begin_keys(&preparation);
 	/*
 	 * CREATE INDEX accepts the operator class of text for a column of citext, too. But = of citext is another operator
 	 * than = of text, and does not use such an index. So such a column is refused here.
@@ -250,90 +237,77 @@ bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, MemoryContext
 		column->refused = psprintf("bf indexes type %s as %s, and its operator = would not use the index",
 								   format_type_be(attribute->atttypid),
 								   format_type_be(get_opclass_input_type(preparation.opclass)));
-	else if (type == TEXTOID || type == VARCHAROID)
-		begin_grams(&preparation, most_kept, most_in_unit);
+	else if (get_opclass_input_type(preparation.opclass) == TEXTOID)
+		begin_grams(&preparation, column_count);
 }
 
 /* ----------------------------------------------------------------------------- rows */
 
-typedef struct Work
+/*
+ * Counts an item of a row, with the size of its B-tree or GIN tuple without a line pointer. The size is 0 if the item
+ * does not fit. An item that is stored in more bytes than fit could not be compressed, or is not to be.
+ */
+static void
+add_item(Sketch *sketch, uint64 hash, uint32 row, TupleDesc tuple, Datum value, bool isnull)
+{
+	uint16	   *size = bf_sketch_add(sketch, hash, row);
+	const bool	is_wide = size != NULL && !isnull && TupleDescAttr(tuple, 0)->attlen == -1 &&
+		toast_datum_size(value) > MOST_BYTES_OF_TUPLE;
+
+	if (size == NULL)
+		return;
+	*size = is_wide ? 0 : IndexTupleSize(index_form_tuple(tuple, &value, &isnull));
+	if (*size > MOST_BYTES_OF_TUPLE)
+		*size = 0;
+}
+
+typedef struct KeysToAdd
 {
 	SampleColumn *column;
+	Sketch	   *sketch;
 	Datum		value;
-	Datum	   *keys;
+	uint32		row;
+} KeysToAdd;
+
+static void
+add_keys(void *argument)
+{
+	KeysToAdd  *keys = argument;
+	SampleColumn *column = keys->column;
 	bool	   *nulls;
 	int32		count;
-	TupleDesc	tuple;
-	Size		size;
-} Work;
+	Datum	   *found = bf_index_extract_keys(column->class, keys->value, &count, &nulls);
 
-static void
-form_tuple(void *argument)
-{
-	Work	   *work = argument;
-	bool		isnull = false;
-
-	work->size = IndexTupleSize(index_form_tuple(work->tuple, &work->value, &isnull));
-}
-
-/* Returns the size of a B-tree or GIN tuple with this value, without its line pointer; 0: it does not fit. */
-static uint16
-tuple_size(TupleDesc tuple, Datum value)
-{
-	Work		work = {.value = value, .tuple = tuple};
-	const Size	stored = TupleDescAttr(tuple, 0)->attlen == -1 ? toast_datum_size(value) : 0;
-
-	/* a very long value is not read again, and not compressed: that takes seconds, and cannot be canceled */
-	if (stored / BEST_COMPRESSION > MOST_BYTES_OF_TUPLE)
-		return 0;
-	if (stored <= MOST_BYTES_OF_TUPLE)
-		form_tuple(&work);
-	else if (bf_index_attempt(form_tuple, &work, is_answer) != NULL)
-		return 0;
-	return work.size > MOST_BYTES_OF_TUPLE ? 0 : work.size;
-}
-
-static void
-extract(void *argument)
-{
-	Work	   *work = argument;
-
-	work->keys = bf_index_extract_keys(work->column->class, work->value, &work->count, &work->nulls);
-}
-
-/* Counts the keys of a value. */
-static void
-add_keys(SampleColumn *column, Sketch *sketch, Datum value, BlockNumber page, OffsetNumber offset)
-{
-	Work		work = {.column = column, .value = value};
-	/*
-	 * The functions of the operator class may belong to another extension, and may raise errors. CREATE INDEX would
-	 * fail with such an error. But the error must not end the advice on other columns.
-	 */
-	ErrorData  *error = bf_index_attempt(extract, &work, is_answer);
-
-	if (error != NULL)
+	for (int32 i = 0; i < count; i++)
 	{
-		column->has_gin = false;
-		if (column->items_are_keys)
-			column->refused = MemoryContextStrdup(sketch->context,
-												  psprintf("the keys inside its values cannot be found: %s", error->message));
-		return;
+		CHECK_FOR_INTERRUPTS();
+		if (nulls == NULL || !nulls[i])
+			add_item(keys->sketch, item_hash(column->key_hasher, found[i]), keys->row, column->key_tuple, found[i],
+					 false);
 	}
-	for (int32 i = 0; i < work.count; i++)
-		if (work.nulls == NULL || !work.nulls[i])
-		{
-			uint16	   *size = bf_sketch_add(sketch, item_hash(column->key_hasher, work.keys[i]), page, offset);
+}
 
-			if (size != NULL)
-				*size = tuple_size(column->key_tuple, work.keys[i]);
-			CHECK_FOR_INTERRUPTS();
-		}
+/*
+ * Counts the keys of a value. The functions of the operator class may belong to another extension, and may raise errors.
+ * CREATE INDEX would fail with such an error. But the error must not end the advice on other columns.
+ */
+static void
+try_to_add_keys(SampleColumn *column, Sketch *sketch, Datum value, uint32 row)
+{
+	KeysToAdd	keys = {.column = column, .sketch = sketch, .value = value, .row = row};
+	ErrorData  *error = bf_index_attempt(add_keys, &keys, is_answer);
+
+	if (error == NULL)
+		return;
+	column->has_gin = false;
+	if (column->items_are_keys)
+		column->refused = MemoryContextStrdup(sketch->context,
+											  psprintf("the keys inside its values cannot be found: %s", error->message));
 }
 
 /* Counts the grams of a text. */
 static void
-add_grams(SampleColumn *column, text *value, BlockNumber page, OffsetNumber offset)
+add_grams(SampleColumn *column, text *value, uint32 row)
 {
 	const size_t size = VARSIZE_ANY_EXHDR(value);
 	uint64	   *grams = palloc(sb_gram_most(size) * sizeof(uint64));
@@ -345,59 +319,49 @@ add_grams(SampleColumn *column, text *value, BlockNumber page, OffsetNumber offs
 			.fold = true,
 			.text = GetDatabaseEncoding() == PG_UTF8 ? SB_GRAM_UTF8 : SB_GRAM_ONE_BYTE
 		};
+		Sketch	   *sketch = column->sketches[GRAMS + i];
 		size_t		count;
 
 		must_finish(sb_gram_extract(&form, VARDATA_ANY(value), size, grams, &count));
-		column->sketches[GRAMS + i]->rows++;
+		sketch->rows++;
 		for (size_t g = 0; g < count; g++)
-			(void) bf_sketch_add(column->sketches[GRAMS + i], grams[g] * UINT64CONST(0x9E3779B97F4A7C15), page, offset);
+			(void) bf_sketch_add(sketch, grams[g] * UINT64CONST(0x9E3779B97F4A7C15), row);
 	}
 }
 
 void
-bf_column_add(Sample *sample, SampleColumn *column, Datum value, bool isnull, BlockNumber page, OffsetNumber offset)
+bf_column_add(Sample *sample, SampleColumn *column, Datum value, bool isnull, uint32 row)
 {
+	Sketch	   *items = column->sketches[ITEMS];
+	Sketch	   *trigrams = column->sketches[TRIGRAMS];
 	const bool	is_varlena = !isnull && TupleDescAttr(column->tuple, 0)->attlen == -1;
 	const Size	bytes = is_varlena ? toast_raw_datum_size(value) : 0;
-	uint16	   *size;
 
 	if ((column->items_are_keys && bytes > MOST_BYTES_TAKEN_APART) ||
-		(is_varlena && VARATT_IS_EXTERNAL(DatumGetPointer(value)) && bf_sample_is_late(sample, UNITS_OF_WIDE_VALUES)))
+		(is_varlena && VARATT_IS_EXTERNAL(DatumGetPointer(value)) && GetCurrentTimestamp() > sample->late))
 	{
 		column->left_out = true;
 		return;
 	}
-	column->sketches[ITEMS]->rows++;
-	if (isnull)
-	{
-		size = bf_sketch_add(column->sketches[ITEMS], BF_NULL_HASH, page, offset);
-		if (size != NULL)
-			*size = MAXALIGN(sizeof(IndexTupleData) + sizeof(IndexAttributeBitMapData));
-	}
-	else if (column->items_are_keys)
-		add_keys(column, column->sketches[ITEMS], value, page, offset);
+	items->rows++;
+	if (column->items_are_keys && !isnull)
+		try_to_add_keys(column, items, value, row);
 	else
-	{
-		size = bf_sketch_add(column->sketches[ITEMS], item_hash(column->hasher, value), page, offset);
-		if (size != NULL)
-			*size = tuple_size(column->tuple, value);
-	}
+		add_item(items, isnull ? BF_NULL_HASH : item_hash(column->hasher, value), row, column->tuple, value, isnull);
 	if (sample->units_read >= UNITS_OF_GRAMS || bytes > MOST_BYTES_OF_TRIGRAMS)
 		return;
-	if (column->sketches[TRIGRAMS] != NULL && column->has_gin)
-	{
-		column->sketches[TRIGRAMS]->rows++;
-		if (!isnull)
-			add_keys(column, column->sketches[TRIGRAMS], value, page, offset);
-	}
+	if (trigrams != NULL)
+		trigrams->rows++;
+	if (trigrams != NULL && !isnull && column->has_gin)
+		try_to_add_keys(column, trigrams, value, row);
 	if (column->gram_class != NULL && !isnull)
-		add_grams(column, DatumGetTextPP(value), page, offset);
+		add_grams(column, DatumGetTextPP(value), row);
 }
 
 void
-bf_column_end_unit(const Sample *sample, SampleColumn *column, uint32 leaf, BlockNumber first, uint32 pages)
+bf_column_end_unit(const Sample *sample, SampleColumn *column, uint32 number, uint32 leaf, uint32 pages)
 {
 	for (int i = ITEMS; i < SKETCHES; i++)
 		if (column->sketches[i] != NULL && (i == ITEMS || sample->units_read < UNITS_OF_GRAMS))
-			bf_sketch_end_unit(column->sketches[i], leaf, first, pages);
+			bf_sketch_end_unit(column->sketches[i], number, leaf, pages);
 }

@@ -16,9 +16,6 @@
 #include "index/layout.h"
 #include "index/sizes.h"
 
-/* A bf index of a table with rows has at least this many pages: the meta page and another page. */
-#define LEAST_PAGES 2
-
 /* The groups of so many ranges are computed in all leaves; if there are more, some stand for others. */
 #define MOST_RANGES (2048.0 * BF_INDEX_MAX_RANGES)
 
@@ -64,8 +61,8 @@ bf_spread(const Sample *sample, const Sketch *sketch, Spread *spread)
 	uint32		most_rows = 0;
 	uint32		class = 0;
 
-	*spread = (Spread) {.times = times, .items = sketch->all_items * times, .table_pages = sample->pages};
-	for (const KeptItem *item = sketch->items; item < sketch->items + sketch->item_count; item++)
+	*spread = (Spread) {.sample = sample, .sketch = sketch, .times = times, .items = sketch->all_items * times};
+	for (const SketchItem *item = sketch->items; item < sketch->items + sketch->item_count; item++)
 	{
 		classes[item->units].items += item->weight;
 		seen += item->weight;
@@ -132,69 +129,70 @@ bf_distinct_in(const Spread *spread, double pages)
 	const double common = spread->common[LENGTHS - 1];
 	const double most = spread->unit_items * Min(pow(units, Max(spread->growth, 0)), common + (1 - common) * units);
 
-	return Min(spread->distinct, Max(most, spread->distinct * pages / spread->table_pages));
+	return Min(spread->distinct, Max(most, spread->distinct * pages / spread->sample->pages));
 }
 
 /* --------------------------------------------------------------------------- level 0 */
 
+/* An index on one leaf. */
 typedef struct Estimate
 {
-	const Sample *sample;
-	const Sketch *sketch;
 	const Spread *spread;
 	BfParameters parameters[2]; /* of level 0, and of the levels above */
 	bool		are_keys;
+	const Leaf *leaf;
+	const SketchUnit *units;	/* these tell of the leaf: its own, or of another leaf */
+	const SketchUnit *end;
+	double		pages;
 } Estimate;
 
 /*
- * The numbers of items of the ranges of 2^length pages in units [begin, end) of the sketch, in palloc'd memory.
- * Negative: the range lacks pages.
+ * The numbers of items of the ranges of 2^length pages that were read, in palloc'd memory. A range that lacks pages gets
+ * as many as it would have, if the last page is half full.
  */
 static double *
-ranges_of(const Sketch *sketch, uint32 begin, uint32 end, int length, uint32 *count)
+ranges_of(const Estimate *estimate, int length, uint32 *count)
 {
-	double	   *ranges = palloc((end - begin) * (UNIT_PAGES >> length) * sizeof(double));
+	double	   *ranges = palloc((estimate->end - estimate->units) * (UNIT_PAGES >> length) * sizeof(double));
 
 	*count = 0;
-	for (uint32 i = begin; i < end; i++)
-		for (uint32 first = 0; first < sketch->units[i].pages; first += 1 << length)
-			ranges[(*count)++] = first + (1 << length) > sketch->units[i].pages ? -1.0 :
-				sketch->units[i].items[FIRST_OF_LENGTH(length) + (first >> length)];
-	/* The last page of a range that lacks pages is taken for half full. This matters if there is no other range. */
-	if (*count == 1 && ranges[0] < 0)
-		ranges[0] = sketch->units[begin].items[FIRST_OF_LENGTH(length)] * (1 << length) /
-			(sketch->units[begin].pages - 0.5);
+	for (const SketchUnit *unit = estimate->units; unit < estimate->end; unit++)
+		for (uint32 first = 0; first < unit->pages; first += 1 << length)
+			ranges[(*count)++] = unit->items[FIRST_OF_LENGTH(length) + (first >> length)] *
+				Max((1 << length) / (unit->pages - first - 0.5), 1);
 	return ranges;
 }
 
 /* The lines of a range's filter, as range_length.c estimates them. */
 static double
-lines_of_ranges(const Estimate *estimate, uint32 begin, uint32 end, int length, uint32 samples)
+lines_of_ranges(const Estimate *estimate, int length, uint32 samples)
 {
 	uint32		count;
-	double	   *ranges = ranges_of(estimate->sketch, begin, end, length, &count);
-	const uint32 full = count - (count > 1 && ranges[count - 1] < 0);
+	double	   *ranges = ranges_of(estimate, length, &count);
+	const bool	is_partial = (estimate->end[-1].pages & ((1 << length) - 1)) != 0;
+	const uint32 full = Max(count - is_partial, 1);
 	double		lines[BF_RANGES_THAT_TELL];
 
 	samples = Min(samples, full);
 	for (uint32 i = 0; i < samples; i++)
-		lines[i] = Max(ranges[(uint64) i * full / samples], 0) / estimate->parameters[0].load;
+		lines[i] = ranges[(uint64) i * full / samples] / estimate->parameters[0].load;
 	pfree(ranges);
 	return bf_index_size_that_tells(lines, samples);
 }
 
 /* The length of ranges, as range_length.c chooses it. */
 static int
-choose_length(const Estimate *estimate, const Leaf *leaf, uint32 begin, uint32 end, Figures *figures)
+choose_length(const Estimate *estimate, Figures *figures)
 {
+	const Leaf *leaf = estimate->leaf;
 	const double *common = estimate->spread->common;
 	int			length = LENGTHS - 1;
 
 	if (!estimate->are_keys)
-		return pg_leftmost_one_pos32(bf_index_range_length_for(lines_of_ranges(estimate, begin, end, length, BF_RANGES_THAT_TELL),
+		return pg_leftmost_one_pos32(bf_index_range_length_for(lines_of_ranges(estimate, length, BF_RANGES_THAT_TELL),
 															   leaf->blocks, leaf->is_partition));
 	while (length > 0 &&
-		   !bf_index_is_short_for_keys(lines_of_ranges(estimate, begin, end, length - 1, BF_RANGES_WITH_KEYS_THAT_TELL)))
+		   !bf_index_is_short_for_keys(lines_of_ranges(estimate, length - 1, BF_RANGES_WITH_KEYS_THAT_TELL)))
 		length--;
 	figures->common = Max(figures->common, common[length]);
 	while (length > 0 && common[length] > BF_MOST_KEYS_IN_COMMON &&
@@ -206,50 +204,48 @@ choose_length(const Estimate *estimate, const Leaf *leaf, uint32 begin, uint32 e
 /* ----------------------------------------------------------------------- an index */
 
 /*
- * Fills in the number of a level's groups, as a build would make them, and their rate, and adds their pages to *pages. known[] are the
- * items of some of its ranges, or of all.
+ * Fills in the number of a level's groups, as a build would make them, and their rate, and adds their pages. known[] are
+ * the items of some of its ranges, or of all.
  */
 static void
-build_level(const Estimate *estimate, const Leaf *leaf, int level, bool covered, const double *known,
-			uint32 known_count, BfLevelToSearch *result, double *pages)
+build_level(Estimate *estimate, int level, bool covered, const double *known, uint32 known_count,
+			BfLevelToSearch *result)
 {
 	const BfParameters *parameters = &estimate->parameters[level > 0];
-	const double most = Max(MOST_RANGES * leaf->blocks / estimate->sample->pages, BF_INDEX_MAX_RANGES);
-	const uint32 count = (uint32) Min(result->ranges, most);
+	const double most = MOST_RANGES * estimate->leaf->blocks / estimate->spread->sample->pages;
+	const uint32 count = (uint32) Min(result->ranges, Max(most, BF_INDEX_MAX_RANGES));
 	const double times = result->ranges / count;
-	double	   *items = MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(double));
 	BfGroupsToBuild groups = {.level = level, .covered = covered};
 	uint32		before = 0;
-	uint32		last_size = 0;
+	uint32		size = 0;
 
-	for (uint32 i = 0; i < count; i++)
-		items[i] = known[(uint64) i * known_count / count];
-	for (uint32 begin = 0; begin < count; begin += last_size)
+	for (uint32 begin = 0; begin < count; begin += size)
 	{
+		const uint32 next = Min(count - begin, BF_INDEX_MAX_RANGES);
+		const uint32 last_size = size;
+		double		items[BF_INDEX_MAX_RANGES];
 		const BfCounts counts = {
-			.items = items + begin,
+			.items = items,
 			.rate = parameters->false_positive_rate,
 			.load = parameters->load,
 			.hashes = parameters->hashes
 		};
 		uint32		lines;
-		const uint32 size = bf_index_group_to_build(&groups, &counts, 1, begin,
-													Min(count - begin, BF_INDEX_MAX_RANGES), &lines);
 
 		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < next; i++)
+			items[i] = known[(uint64) (begin + i) * known_count / count];
+		size = bf_index_group_to_build(&groups, &counts, 1, begin, next, &lines);
 		if (size == last_size)
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;
-		last_size = size;
 		for (uint32 i = 0; i < RANGES_OF_RATE; i++)
-			result->rate += sb_blocked_fpr(SB_BF_LINE * 8, parameters->hashes,
-										   Max(items[begin + i * size / RANGES_OF_RATE], 0) / lines) *
+			result->rate += sb_blocked_fpr(SB_BF_LINE * 8, parameters->hashes, items[i * size / RANGES_OF_RATE] / lines) *
 				size / count / RANGES_OF_RATE;
-		*pages += times * (lines / BF_POSITIONS(size));
+		estimate->pages += times * (lines / BF_POSITIONS(size));
 		result->groups += times;
 	}
 	result->groups = ceil(result->groups);
-	pfree(items);
 }
 
 /* The pages of the index and the table that a look-up reads, if `holding` ranges of level 0 hold the value. */
@@ -267,42 +263,42 @@ look_up(const BfLevelToSearch *index, int level_count, double holding, BlockNumb
 	return read.index + read.heap;
 }
 
-/* Adds the index on a leaf to the figures. Units [begin, end) tell of it. */
+/* Adds the index on a leaf to the figures. */
 static void
-add_leaf(const Estimate *estimate, const Leaf *leaf, uint32 begin, uint32 end, Figures *figures)
+add_leaf(Estimate *estimate, Figures *figures)
 {
 	const Spread *spread = estimate->spread;
-	const double share = leaf->blocks / estimate->sample->pages;
-	const int	length = choose_length(estimate, leaf, begin, end, figures);
+	const BlockNumber blocks = estimate->leaf->blocks;
+	const double share = blocks / spread->sample->pages;
+	const int	length = choose_length(estimate, figures);
+	const double holding[LOOK_UPS] = {0, spread->rare[length] * share, spread->frequent[length] * share};
 	BfLevelToSearch levels[BF_INDEX_MAX_LEVELS] = {{0}};
 	BlockNumber lengths[BF_INDEX_MAX_LEVELS];
 	uint32		count;
-	double	   *ranges = ranges_of(estimate->sketch, begin, end, length, &count);
+	double	   *ranges = ranges_of(estimate, length, &count);
 	int			level = 0;
-	double		pages = 1;
 	double		sum = 0;
 
+	estimate->pages = 1;
 	bf_index_level_lengths(1 << length, lengths);
 	do
 	{
 		const double items = bf_distinct_in(spread, lengths[level]);
 
-		levels[level] = (BfLevelToSearch) {
-			.length = lengths[level],
-			.ranges = level == 0 ? ceil(leaf->blocks / (double) lengths[0]) : leaf->blocks / lengths[level]
-		};
-		build_level(estimate, leaf, level, level == 0 && bf_index_level_pays(1, lengths[1], 0, leaf->blocks),
-					level == 0 ? ranges : &items, level == 0 ? count : 1, &levels[level], &pages);
+		levels[level].length = lengths[level];
+		levels[level].ranges = level == 0 ? ceil(blocks / (double) lengths[0]) : blocks / lengths[level];
+		if (level == 0)
+			build_level(estimate, 0, bf_index_level_pays(1, lengths[1], 0, blocks), ranges, count, &levels[0]);
+		else
+			build_level(estimate, level, false, &items, 1, &levels[level]);
 		level++;
-	} while (level < BF_INDEX_MAX_LEVELS && lengths[level] <= leaf->blocks &&
-			 bf_index_level_pays(level, lengths[level], (uint32) levels[level - 1].groups, leaf->blocks));
-	figures->length = Max(figures->length, length);
-	figures->bytes += Max(pages, LEAST_PAGES) * BLCKSZ;
-	figures->pages_absent += look_up(levels, level, 0, leaf->blocks);
-	figures->pages_rare += look_up(levels, level, spread->rare[length] * share, leaf->blocks);
-	figures->pages_frequent += look_up(levels, level, spread->frequent[length] * share, leaf->blocks);
+	} while (level < BF_INDEX_MAX_LEVELS && lengths[level] <= blocks &&
+			 bf_index_level_pays(level, lengths[level], (uint32) levels[level - 1].groups, blocks));
+	figures->bytes += estimate->pages * BLCKSZ;
+	for (int i = 0; i < LOOK_UPS; i++)
+		figures->pages[i] += look_up(levels, level, holding[i], blocks);
 	for (uint32 i = 0; i < count; i++)
-		sum += ranges[i] = Max(ranges[i], 0);
+		sum += ranges[i];
 	if (sum > 0)
 		figures->unevenness = Max(figures->unevenness, bf_index_most_items(ranges, count) * count / sum);
 	pfree(ranges);
@@ -318,31 +314,28 @@ parameters_for(double rate)
 }
 
 void
-bf_estimate(const Sample *sample, const Sketch *sketch, const Spread *spread, double rate, bool are_keys,
-			Figures *figures)
+bf_estimate(const Spread *spread, double rate, bool are_keys, Figures *figures)
 {
-	const Estimate estimate = {
-		.sample = sample,
-		.sketch = sketch,
+	const Sample *sample = spread->sample;
+	const Sketch *sketch = spread->sketch;
+	const SketchUnit *last = sketch->units + sketch->unit_count;
+	Estimate	estimate = {
 		.spread = spread,
 		.parameters = {parameters_for(rate), parameters_for(bf_index_upper_rate(are_keys, rate))},
-		.are_keys = are_keys
+		.are_keys = are_keys,
+		.end = sketch->units
 	};
-	uint32		begin = 0;
 
 	*figures = (Figures) {.bytes = sample->empty_count * BLCKSZ};
-	for (uint32 leaf = 0; leaf < sample->leaf_count && sketch->unit_count > 0; leaf++)
+	for (int i = 0; i < sample->leaf_count && sketch->unit_count > 0; i++)
 	{
-		uint32		end = begin;
-
-		while (end < sketch->unit_count && sketch->units[end].leaf == leaf)
-			end++;
-		/* of a leaf of which no unit was read, the next one tells */
-		if (begin == end)
-			add_leaf(&estimate, &sample->leaves[leaf], Min(begin, sketch->unit_count - 1),
-					 Min(begin, sketch->unit_count - 1) + 1, figures);
-		else
-			add_leaf(&estimate, &sample->leaves[leaf], begin, end, figures);
-		begin = end;
+		estimate.leaf = &sample->leaves[i];
+		estimate.units = estimate.end;
+		while (estimate.end < last && estimate.end->leaf == i)
+			estimate.end++;
+		/* of a leaf of which no unit was read, the one before tells, or the first one */
+		estimate.end = Max(estimate.end, sketch->units + 1);
+		estimate.units = Min(estimate.units, estimate.end - 1);
+		add_leaf(&estimate, figures);
 	}
 }

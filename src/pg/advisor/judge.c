@@ -16,6 +16,9 @@
 
 #include "index/class_options.h"
 
+/* An index pays only if a look-up of a rare value reads at most this share of the table's pages. */
+#define WORTH 0.25
+
 /* A table of fewer pages than this is read as quickly without an index. */
 #define SMALL_TABLE 128
 
@@ -38,8 +41,9 @@ size_text(double bytes)
 	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) bytes)));
 }
 
-const char *
-bf_index_too_large(const Sample *sample, const SampleColumn *column, const Advice *advice, const Figures *figures)
+/* Returns whether the index would be larger than the table, a GIN index or a B-tree, and then why; else NULL. */
+static const char *
+too_large(const Sample *sample, const SampleColumn *column, const Advice *advice)
 {
 	const struct
 	{
@@ -57,18 +61,18 @@ bf_index_too_large(const Sample *sample, const SampleColumn *column, const Advic
 	const char *and = "";
 
 	initStringInfo(&text);
-	appendStringInfo(&text, "does not pay: it would take %s, more than ", size_text(figures->bytes));
+	appendStringInfo(&text, "does not pay: it would take %s, more than ", size_text(advice->bf.bytes));
 	for (int i = 0; i < lengthof(others); i++)
-		if (others[i].bytes > 0 && figures->bytes > others[i].bytes)
+		if (others[i].bytes > 0 && advice->bf.bytes > others[i].bytes)
 		{
 			appendStringInfo(&text, "%s%s (%s)", and, others[i].name, size_text(others[i].bytes));
 			and = " and ";
 		}
 	if (and[0] == '\0')
 		return NULL;
-	if (figures->unevenness > UNEVEN)
+	if (advice->bf.unevenness > UNEVEN)
 		appendStringInfo(&text, ", because a range has %.0f times as many %s as the average one, "
-						 "and all filters of a group have one size", figures->unevenness, items);
+						 "and all filters of a group have one size", advice->bf.unevenness, items);
 	else
 		appendStringInfo(&text, ", because a page has %.0f %s, each of which is on %.0f pages, "
 						 "and is stored for each range that has it", spread->items / sample->pages, items,
@@ -118,9 +122,9 @@ remark_on_grams(Relation table, const Sample *sample, const SampleColumn *column
 		Figures		figures;
 
 		bf_spread(sample, column->sketches[GRAMS + i], &spread);
-		bf_estimate(sample, column->sketches[GRAMS + i], &spread, BF_INDEX_GRAM_FPR, true, &figures);
+		bf_estimate(&spread, BF_INDEX_GRAM_FPR, true, &figures);
 		remark = psprintf("for LIKE, ILIKE and regular expressions: %s, %s",
-						  bf_index_create_statement(table, column, opclass, ""), size_text(figures.bytes));
+						  bf_index_create_statement(table, column, opclass), size_text(figures.bytes));
 		if (figures.common <= MOST_GRAMS_IN_COMMON)
 			return i == 0 ? remark :
 				psprintf("%s; with n = %u ranges have %.0f %% of their grams in common, with n = %u only %.0f %%, but patterns of fewer than %u characters leave nothing out",
@@ -149,17 +153,15 @@ bf_index_judge(Relation table, const Sample *sample, const SampleColumn *column,
 		return "the table is small: it is read as quickly without an index";
 	if (divides_partitions(table, column->name))
 		why = "does not pay: the partitions are divided by this column, so that PostgreSQL finds the one that has a value by itself, and BRIN or a B-tree its pages there";
-	else if (advice->bf.pages_rare > BF_WORTH * sample->pages)
+	else if (advice->bf.pages[RARE] > WORTH * sample->pages)
 		why = psprintf("does not pay: even a rare %s is in so many places that %.0f %% of the pages are read", items,
-					   Min(100, 100 * advice->bf.pages_rare / sample->pages));
-	else if ((why = bf_index_too_large(sample, column, advice, &advice->bf)) == NULL)
+					   Min(100, 100 * advice->bf.pages[RARE] / sample->pages));
+	else if ((why = too_large(sample, column, advice)) == NULL)
 	{
 		*pays = true;
 		why = psprintf("pays for %ss that are rare or absent", items);
-		if (advice->bf.pages_frequent > BF_WORTH * sample->pages)
+		if (advice->bf.pages[FREQUENT] > WORTH * sample->pages)
 			why = psprintf("%s; the most frequent %s is found as quickly without an index", why, items);
-		if (advice->options[0] != '\0')
-			why = psprintf("%s; the lower rate halves the pages that are read in vain", why);
 	}
 	if (column->left_out)
 		why = psprintf("%s; very long values were left out of the figures", why);

@@ -37,11 +37,12 @@ bytes_of_tree(double bytes, double page, double alone, double key)
  * too long; where equal values do not share tuples, each row has one. Within 25 % of what is built.
  */
 double
-bf_estimate_btree(const Sample *sample, const SampleColumn *column, const Spread *spread)
+bf_estimate_btree(const Spread *spread, bool deduplicates)
 {
+	const Sample *sample = spread->sample;
 	const double key = spread->tuple + sizeof(ItemIdData);
 	const double tids = floor((BTREE_LARGEST_POSTING - spread->tuple) / sizeof(ItemPointerData));
-	const double further = column->deduplicates && tids > 1 ? sizeof(ItemPointerData) + key / tids : key;
+	const double further = deduplicates && tids > 1 ? sizeof(ItemPointerData) + key / tids : key;
 	double		bytes = sample->empty_count * BLCKSZ;
 
 	for (const Leaf *leaf = sample->leaves; leaf < sample->leaves + sample->leaf_count; leaf++)
@@ -72,13 +73,15 @@ bf_estimate_btree(const Sample *sample, const SampleColumn *column, const Spread
  * are split at random places (Yao 1978). Within 1.5 times what is built.
  */
 double
-bf_estimate_gin(const Sample *sample, const Sketch *sketch, const Spread *spread)
+bf_estimate_gin(const Spread *spread)
 {
+	const Sample *sample = spread->sample;
+	const Sketch *sketch = spread->sketch;
 	double		bytes = sample->empty_count * 2 * BLCKSZ;
 	double		lists = 0;
 	double		known = 0;
 
-	for (const KeptItem *item = sketch->items; item < sketch->items + sketch->item_count; item++)
+	for (const SketchItem *item = sketch->items; item < sketch->items + sketch->item_count; item++)
 	{
 		/* an item that is in several units is taken to be all over the table */
 		const double times = item->units > 1 ? spread->times : 1;

@@ -26,6 +26,8 @@
 /* The call says how far it is after so many milliseconds, and again after as many. */
 #define SILENCE 10000
 
+#define UNITS_OF(blocks) ((blocks) / UNIT_PAGES + ((blocks) % UNIT_PAGES != 0))
+
 void
 bf_sample_begin(Sample *sample, Oid table)
 {
@@ -36,16 +38,17 @@ bf_sample_begin(Sample *sample, Oid table)
 	sample->leaves = palloc(list_length(oids) * sizeof(Leaf));
 	foreach(cell, oids)
 	{
-		char		kind = get_rel_relkind(lfirst_oid(cell));
 		Leaf	   *leaf = &sample->leaves[sample->leaf_count];
-		Relation	heap;
+		Relation	heap = try_relation_open(lfirst_oid(cell), AccessShareLock);
 
 		CHECK_FOR_INTERRUPTS();
-		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW)
-			continue;
-		heap = try_relation_open(lfirst_oid(cell), AccessShareLock);
 		if (heap == NULL)
 			continue;
+		if (heap->rd_rel->relkind != RELKIND_RELATION && heap->rd_rel->relkind != RELKIND_MATVIEW)
+		{
+			relation_close(heap, AccessShareLock);
+			continue;
+		}
 		bf_index_check_table(heap);
 		*leaf = (Leaf) {lfirst_oid(cell), RelationGetNumberOfBlocks(heap), heap->rd_rel->relispartition};
 		sample->bytes += DatumGetInt64(DirectFunctionCall1(pg_table_size, ObjectIdGetDatum(leaf->oid)));
@@ -53,34 +56,13 @@ bf_sample_begin(Sample *sample, Oid table)
 		sample->leaf_count += leaf->blocks > 0;
 		sample->empty_count += leaf->blocks == 0;
 		sample->pages += leaf->blocks;
-		sample->units += (leaf->blocks + UNIT_PAGES - 1) / UNIT_PAGES;
+		sample->units += UNITS_OF(leaf->blocks);
 	}
-}
-
-bool
-bf_sample_is_late(const Sample *sample, uint32 units)
-{
-	const double share = Min((sample->units_read + 1.0) / Min(units, sample->units), 1);
-
-	return GetCurrentTimestamp() > sample->begun + (TimestampTz) (sample->budget * share);
-}
-
-/* Finds the columns in a partition, which may have other numbers there. Returns false if one is missing. */
-static bool
-find_columns(Sample *sample, Oid leaf)
-{
-	for (int i = 0; i < sample->column_count; i++)
-	{
-		sample->columns[i].attnum = get_attnum(leaf, sample->columns[i].name);
-		if (sample->columns[i].attnum <= 0)
-			return false;
-	}
-	return true;
 }
 
 /* Reads a unit, unless its partition, or a column of it, is gone meanwhile. */
 static void
-read_unit(Sample *sample, MemoryContext row_context, uint32 leaf, BlockNumber first)
+read_unit(Sample *sample, MemoryContext row_context, uint32 number, uint32 leaf, BlockNumber first)
 {
 	const BlockNumber end = Min(first + UNIT_PAGES, sample->leaves[leaf].blocks);
 	Relation	heap = try_relation_open(sample->leaves[leaf].oid, AccessShareLock);
@@ -91,11 +73,18 @@ read_unit(Sample *sample, MemoryContext row_context, uint32 leaf, BlockNumber fi
 
 	if (heap == NULL)
 		return;
-	if (!find_columns(sample, RelationGetRelid(heap)))
+	for (int i = 0; i < sample->column_count; i++)
 	{
-		relation_close(heap, AccessShareLock);
-		return;
+		/* in a partition columns may have other numbers */
+		sample->columns[i].attnum = get_attnum(RelationGetRelid(heap), sample->columns[i].name);
+		if (sample->columns[i].attnum <= 0)
+		{
+			relation_close(heap, AccessShareLock);
+			return;
+		}
 	}
+	/* the least units share the time for out-of-line values */
+	sample->late = sample->begun + sample->budget / Min(sample->units, LEAST_UNITS) * Min(sample->units_read + 1, LEAST_UNITS);
 	slot = table_slot_create(heap, NULL);
 	ItemPointerSet(&from, first, FirstOffsetNumber);
 	ItemPointerSet(&to, end - 1, MaxOffsetNumber);
@@ -113,8 +102,8 @@ read_unit(Sample *sample, MemoryContext row_context, uint32 leaf, BlockNumber fi
 				Datum		value = slot_getattr(slot, sample->columns[i].attnum, &isnull);
 
 				bf_column_add(sample, &sample->columns[i], value, isnull,
-							  ItemPointerGetBlockNumber(&slot->tts_tid) - first,
-							  ItemPointerGetOffsetNumber(&slot->tts_tid));
+							  SKETCH_ROW(ItemPointerGetBlockNumber(&slot->tts_tid) - first,
+										 ItemPointerGetOffsetNumber(&slot->tts_tid)));
 			}
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(row_context);
@@ -124,61 +113,55 @@ read_unit(Sample *sample, MemoryContext row_context, uint32 leaf, BlockNumber fi
 	relation_close(heap, AccessShareLock);
 	for (int i = 0; i < sample->column_count; i++)
 		if (sample->columns[i].refused == NULL)
-			bf_column_end_unit(sample, &sample->columns[i], leaf, first, end - first);
+			bf_column_end_unit(sample, &sample->columns[i], number, leaf, end - first);
 	sample->pages_read += end - first;
 	sample->units_read++;
 }
 
 /*
- * Reads a random one of the units [first, end) of all leaves. The last one of several in a leaf, which may have few
+ * Reads the unit with this number among those of all leaves. The last one of several in a leaf, which may have few
  * pages, is read only if is_last says so.
  */
 static void
-read_one_of(Sample *sample, MemoryContext row_context, uint64 first, uint64 end, bool is_last)
+read_numbered(Sample *sample, MemoryContext row_context, uint32 number, bool is_last)
 {
-	uint64		unit = pg_prng_uint64_range(&pg_global_prng_state, first, Max(end, first + 1) - 1);
-	uint32		leaf = 0;
+	uint32		before = 0;
 
-	for (;; leaf++)
+	for (int leaf = 0; leaf < sample->leaf_count; leaf++)
 	{
-		const uint32 units = (sample->leaves[leaf].blocks + UNIT_PAGES - 1) / UNIT_PAGES;
+		const uint32 end = before + UNITS_OF(sample->leaves[leaf].blocks);
 
-		if (unit < units)
-		{
-			if ((units > 1 && unit == units - 1) == is_last)
-				read_unit(sample, row_context, leaf, (BlockNumber) unit * UNIT_PAGES);
-			return;
-		}
-		unit -= units;
+		if (number >= before && number < end && (number > before && number == end - 1) == is_last)
+			read_unit(sample, row_context, number, leaf, (number - before) * UNIT_PAGES);
+		before = end;
 	}
 }
 
 void
 bf_sample_read(Sample *sample)
 {
-	const uint32 parts = (uint32) Min(sample->units, MOST_UNITS);
-	const uint32 bits = pg_ceil_log2_32(Max(parts, 1));
-	MemoryContext row_context = AllocSetContextCreate(sample->context, "bf sample row", ALLOCSET_DEFAULT_SIZES);
+	const uint32 bits = pg_ceil_log2_32(Max(sample->units, 1));
+	MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "bf sample row", ALLOCSET_DEFAULT_SIZES);
 	const uint32 seed = pg_prng_uint32(&pg_global_prng_state);
 	TimestampTz said = sample->begun;
 
 	/*
-	 * The parts are taken in the order of their numbers with the bits reversed, and each bit turned over or not by a
-	 * random function of the bits before it (Owen 1995). So 2^k of them are at random places of 2^k stretches.
+	 * The units are taken in the order of their numbers with the bits reversed, and each bit turned over or not by a
+	 * random function of the bits before it (Owen 1995). So the first 2^k are at random places of 2^k parts of the
+	 * table.
 	 */
-	for (uint32 i = 0; i < 2 << bits && (sample->units_read < LEAST_UNITS || !bf_sample_is_late(sample, 1)); i++)
+	for (uint64 i = 0; i < UINT64CONST(2) << bits && sample->units_read < MOST_UNITS &&
+		 (sample->units_read < LEAST_UNITS || GetCurrentTimestamp() < sample->begun + sample->budget); i++)
 	{
-		uint32		part = 0;
+		uint32		number = 0;
 
 		for (uint32 bit = 0; bit < bits; bit++)
-			part = part << 1 | ((i >> bit ^ murmurhash32(seed + part + (1 << bit))) & 1);
-		if (part < parts)
-			read_one_of(sample, row_context, (uint64) (part * sample->units / parts),
-						(uint64) ((part + 1) * sample->units / parts), i >> bits != 0);
+			number = number << 1 | ((i >> bit ^ murmurhash32(seed + number + (1 << bit))) & 1);
+		read_numbered(sample, row_context, number, i >> bits != 0);
 		if (TimestampDifferenceExceeds(said, GetCurrentTimestamp(), SILENCE))
 		{
 			said = GetCurrentTimestamp();
-			ereport(NOTICE, (errmsg("%u of %u parts of the sample are read", sample->units_read, parts)));
+			ereport(NOTICE, (errmsg("%u of %u parts of the table are read", sample->units_read, sample->units)));
 		}
 	}
 	for (int i = 0; i < sample->column_count * SKETCHES; i++)

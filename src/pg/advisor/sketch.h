@@ -20,56 +20,59 @@
 /* A unit that was read: how many different items its ranges have, of each length. */
 typedef struct SketchUnit
 {
+	uint64		number;			/* among the units of all leaves; the first field, since units are sorted by it */
 	uint32		leaf;			/* the partition; see advisor.h */
-	BlockNumber first;
 	uint32		pages;
 	uint32		items[2 * UNIT_PAGES - 1];
 } SketchUnit;
 
-/* An item that was kept. If items are many, one in 2^zeros is kept, and those with many rows. */
-typedef struct KeptItem
+/* An item of the unit that is being read, or one that was kept. If there are many, some are kept. */
+typedef struct SketchItem
 {
 	uint64		hash;
 	double		weight;			/* how many items it stands for; set by bf_sketch_end() */
+	uint32		last;			/* the row of the unit that was counted last */
 	uint32		rows;			/* these four: in how many it is */
-	uint32		pages;
+	uint32		pages;			/* but in a unit a bit for each page that it is on */
 	uint32		units;
 	uint32		ranges[LENGTHS];
 	uint16		size;			/* of its tuple in an index, without rows */
-	bool		frequent;		/* kept because it has many rows: stands for itself alone */
+	bool		frequent;		/* it is in many rows, and stands for itself alone */
 	char		status;
-} KeptItem;
+} SketchItem;
 
 typedef struct Sketch
 {
 	MemoryContext context;
-	struct unit_hash *unit;		/* the items of the unit that is being read, at most most_in_unit */
-	struct kept_hash *kept;
+	struct items_hash *unit;	/* the items of the unit that is being read, at most most_in_unit */
+	struct items_hash *kept;
 	uint32		most_in_unit;
 	uint32		most_kept;
-	uint32		frequent;		/* how many are kept because they have many rows: at most half of most_kept */
-	int			zeros;
+	uint64		mask;			/* these bits are 0 in the hashes of items that are kept for their hashes */
 	SketchUnit *units;			/* when the sketch has ended, in the order of the table */
 	uint32		unit_count;
-	KeptItem   *items;			/* those that were kept, when the sketch has ended */
+	SketchItem *items;			/* those that were kept, when the sketch has ended */
 	uint32		item_count;
 	double		rows;			/* that were looked at */
 	double		all_items;		/* of all these rows together */
-	double		rows_before;	/* the unit that is being read */
 	bool		too_wide;		/* an item does not fit into a B-tree or GIN index */
 } Sketch;
 
-extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept, uint32 most_in_unit);
+/* The place of a row in its unit, whose pages are numbered from 0. */
+#define SKETCH_ROW(page, offset) ((uint32) (page) << 16 | (offset))
+
+/* Makes a sketch in the current memory context, for one of so many columns. */
+extern Sketch *bf_sketch_begin(int columns);
 
 /*
- * Counts an item of the row at this place in the unit, whose pages are numbered from 0. An item that comes twice in one
- * row counts once. Returns a pointer to the item's size if it is the first one in this unit, so that the caller
- * can set it; else NULL.
+ * Counts an item of this row. An item that comes twice in one row counts once. Returns a pointer to the item's size if
+ * it is the first one in this unit, so that the caller can set it; else NULL.
  */
-extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset);
+extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, uint32 row);
 
-/* Ends the unit, which has `pages` pages from page `first` on. */
-extern void bf_sketch_end_unit(Sketch *sketch, uint32 leaf, BlockNumber first, uint32 pages);
+/* Ends the unit that was read. */
+extern void bf_sketch_end_unit(Sketch *sketch, uint32 number, uint32 leaf, uint32 pages);
+
 
 extern void bf_sketch_end(Sketch *sketch);
 
