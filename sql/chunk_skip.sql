@@ -1,6 +1,7 @@
 -- chunk_skip: queries skip the partitions whose bf indexes say no, and lose no row by it
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip;
 SET search_path = chunk_skip, public;
 SET client_min_messages = warning;

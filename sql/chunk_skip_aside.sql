@@ -1,6 +1,7 @@
 -- chunk_skip_aside: where the node stands aside, and what works as without it: cursors, row locks, workers, pruning, privileges
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_aside;
 SET search_path = chunk_skip_aside, public;
 SET client_min_messages = warning;
@@ -217,7 +218,6 @@ CREATE TABLE lax_keys AS SELECT NULL::lax_int AS a;
 VACUUM ANALYZE lax, lax_whole, lax_keys;
 SET enable_bitmapscan = off;
 SET enable_nestloop = off;
-SET streambloom.min_partition_scan_partitions = 2;
 CREATE FUNCTION nodes_and_rows(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;

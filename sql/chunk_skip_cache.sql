@@ -5,6 +5,7 @@ CREATE SCHEMA chunk_skip_cache;
 SET search_path = chunk_skip_cache, public;
 SET client_min_messages = warning;
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 SET plan_cache_mode = force_generic_plan;
 
 -- five partitions; one has its columns in another order. Value 7 stands in the first, 1007 in the second, and so on.

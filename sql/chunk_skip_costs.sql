@@ -1,6 +1,7 @@
 -- chunk_skip_costs: where no bf index answers, the library changes no plan: no cost, no path, no parallel safety
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_costs;
 SET search_path = chunk_skip_costs, public;
 SET client_min_messages = warning;

@@ -1,6 +1,7 @@
 -- chunk_skip_hash: arrays that sequential scans below ChunkSkip compare with are tested by hash, with the same result
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_hash;
 SET search_path = chunk_skip_hash, public;
 SET client_min_messages = warning;

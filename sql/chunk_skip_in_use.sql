@@ -1,6 +1,7 @@
 -- chunk_skip_in_use: partitions that the node ChunkSkip leaves out are in use by the query, as those that it reads
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_in_use;
 SET search_path = chunk_skip_in_use, public;
 SET client_min_messages = warning;

@@ -1,6 +1,7 @@
 -- chunk_skip_late: arguments whose evaluation may fail are evaluated when the first row is wanted, and not before
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_late;
 SET search_path = chunk_skip_late, public;
 SET client_min_messages = warning;

@@ -4,6 +4,7 @@ CREATE SCHEMA chunk_skip_parallel;
 SET search_path = chunk_skip_parallel, public;
 SET client_min_messages = warning;
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 SET jit = off;
 -- the plans here are those of statistics alone; index_estimates.sql has the others
 SET streambloom.enable_index_estimates = off;

@@ -2,6 +2,7 @@
 -- execution asks only about conditions with leakproof operators
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_security;
 SET search_path = chunk_skip_security, public;
 SET client_min_messages = warning;

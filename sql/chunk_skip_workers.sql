@@ -1,6 +1,7 @@
 -- chunk_skip_workers: sub-plans that parallel workers run, or only initialize
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_skip_workers;
 SET search_path = chunk_skip_workers, public;
 SET client_min_messages = warning;

@@ -1,6 +1,7 @@
 -- index_estimates: the planner asks a bf index how much of a table a condition leaves
 CREATE SCHEMA estimates;
 SET search_path = estimates, public;
+SET streambloom.enable_partition_scan = off;
 SET max_parallel_workers_per_gather = 0;
 
 -- The scans of a plan, with their indexes.
@@ -340,6 +341,7 @@ SELECT :levels AS levels, :bf_bytes BETWEEN 0.8 * :bytes AND 1.25 * :bytes AS by
 	(SELECT avg(pages_read(-i)) FROM generate_series(1, 400) i) BETWEEN 0.7 * :pages_absent AND 1.35 * :pages_absent AS a_value_that_is_not;
 DEALLOCATE look_up;
 RESET ALL;
+SET streambloom.enable_partition_scan = off;
 SET search_path = estimates, public;
 
 -- Of the partitions of a table eight are asked, by the blocks that are counted for their indexes. What each index says of itself is read

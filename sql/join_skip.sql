@@ -1,6 +1,7 @@
 -- join_skip: hash joins ask bf indexes about their keys, and lose no row
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA join_skip;
 SET search_path = join_skip, public;
 SET client_min_messages = warning;

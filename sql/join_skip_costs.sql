@@ -1,6 +1,7 @@
 -- join_skip_costs: joins whose keys can be asked of bf indexes get the cost that is expected, and no other cost is changed
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA join_skip_costs;
 SET search_path = join_skip_costs, public;
 SET client_min_messages = warning;

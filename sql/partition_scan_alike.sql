@@ -7,7 +7,6 @@ SET search_path = partition_scan_alike, public;
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-SET streambloom.min_partition_scan_partitions = 10;
 SET streambloom.enable_partition_scan = on;
 
 CALL make_partitioned_log();
@@ -145,7 +144,6 @@ TRUNCATE log_30;
 SELECT count(*) FROM log WHERE uid = -7;
 
 -- Partitions that pruning rules out are not locked.
-SET streambloom.min_partition_scan_partitions = 2;
 CREATE TABLE tree (k int, u int) PARTITION BY LIST (k);
 CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1);
 CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2) PARTITION BY LIST (u);
@@ -165,7 +163,6 @@ CREATE INDEX ON tree USING bf (u);
 SELECT * FROM locked('SELECT FROM tree WHERE k = 1 AND u = 1');
 SELECT * FROM locked('SELECT FROM tree WHERE k = 2 AND u = 1');
 SELECT compare('SELECT * FROM tree WHERE u = 1');
-SET streambloom.min_partition_scan_partitions = 10;
 
 -- Planning asks no index about a column that the user may not read. (PostgreSQL itself refuses views before tables are planned.)
 CREATE ROLE partition_scan_alike_user;

@@ -7,7 +7,6 @@ SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
 SET streambloom.enable_partition_scan = on;
-SHOW streambloom.min_partition_scan_partitions;
 
 -- 40 partitions with enough rows for ChunkSkip; each uid is in one of them, 7 is in eight
 CREATE TABLE log (day int, uid int, host text, filler text DEFAULT repeat('x', 100)) PARTITION BY RANGE (day);
@@ -30,7 +29,6 @@ BEGIN
 END
 $$;
 SELECT why('SELECT * FROM log WHERE uid = 1001');
-SET streambloom.min_partition_scan_partitions = 10;
 SELECT why('SELECT * FROM log WHERE uid = 1001');
 SET streambloom.enable_partition_scan = off;
 SELECT why('SELECT * FROM log WHERE uid = 1001');
@@ -121,7 +119,6 @@ SELECT why('SELECT * FROM log WHERE uid = 1001');
 SELECT count(*) FROM log WHERE uid = 1001;
 
 -- a table without partitions
-SET streambloom.min_partition_scan_partitions = 1;
 CREATE TABLE nothing (day int, uid int) PARTITION BY RANGE (day);
 CREATE INDEX ON nothing USING bf (uid);
 SELECT count(*) FROM nothing WHERE uid = 1;

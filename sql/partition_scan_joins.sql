@@ -6,7 +6,6 @@ SET search_path = partition_scan_joins, public;
 SET client_min_messages = warning;
 SET max_parallel_workers_per_gather = 0;
 SET jit = off;
-SET streambloom.min_partition_scan_partitions = 10;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
 
@@ -15,6 +14,7 @@ SET enable_mergejoin = off;
 CALL make_partitioned_log(more_columns => ', ids int[]');
 INSERT INTO log SELECT i / 50, i, 'h' || i % 1000, i % 50, i % 3, ARRAY[i] FROM generate_series(0, 4799) i;
 INSERT INTO log VALUES (3, NULL, NULL, NULL, NULL, NULL);
+CREATE INDEX log_bf ON ONLY log USING bf (uid, host, ids array_eq_ops);
 DO $$
 DECLARE
 	partition regclass;

@@ -248,7 +248,7 @@ sub round
 	my $secured = chance(0.4);
 	my @prepared;
 
-	$session->sql("LOAD 'streambloom'; SET streambloom.min_partition_scan_partitions = 2; SET jit = off; SET statement_timeout = '120s'; SET client_min_messages = warning");
+	$session->sql("LOAD 'streambloom'; SET jit = off; SET statement_timeout = '120s'; SET client_min_messages = warning");
 	push @history, 'ALTER TABLE f1 ENABLE ROW LEVEL SECURITY', 'CREATE POLICY p ON f1 USING (id % 3 <> 0 AND t IS NOT NULL)' if $secured;
 	push @history, "GRANT ALL ON ALL TABLES IN SCHEMA public TO $reader";
 	foreach my $sql (@history)

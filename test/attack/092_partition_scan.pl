@@ -293,7 +293,7 @@ my $off = 'SET LOCAL streambloom.enable_partition_scan = off; SET LOCAL streambl
 sub switches
 {
 	my $on = sub { return chance(0.75) ? 'on' : 'off'; };
-	return "SET LOCAL streambloom.enable_partition_scan = " . pick('on', 'always', 'always') . '; SET LOCAL streambloom.min_partition_scan_partitions = 2; SET LOCAL streambloom.enable_chunk_skip = ' . $on->() .
+	return "SET LOCAL streambloom.enable_partition_scan = " . pick('on', 'always', 'always') . '; SET LOCAL streambloom.enable_chunk_skip = ' . $on->() .
 		'; SET LOCAL enable_bitmapscan = ' . $on->() . '; SET LOCAL enable_seqscan = ' . $on->() . '; SET LOCAL enable_nestloop = ' . pick('on', 'on', 'off') . '; SET LOCAL enable_mergejoin = ' . pick('on', 'off') . '; SET LOCAL enable_hashjoin = ' . pick('on', 'on', 'off') .
 		'; SET LOCAL streambloom.enable_join_skip = ' . pick('on', 'on', 'on', 'off') . '; SET LOCAL work_mem = ' . pick("'4MB'", "'64kB'") . '; SET LOCAL enable_memoize = ' . pick('on', 'off') .
 		'; SET LOCAL plan_cache_mode = ' . pick('auto', 'force_generic_plan', 'force_custom_plan');

@@ -37,6 +37,7 @@
  */
 #include "chunks/ask.h"
 
+#include "access/genam.h"
 #include "access/relation.h"
 #include "lib/stringinfo.h"
 #include "pgstat.h"
@@ -245,6 +246,14 @@ are_alike(const QuestionKey *a, const QuestionKey *b)
 		a->collation == b->collation && a->function == b->function;
 }
 
+/* The value that a key searches for. */
+static Datum
+value_of(const ChunkClause *clause, const QuestionKey *key)
+{
+	return key->argument != NULL && IsA(key->argument, Const) ? ((const Const *) key->argument)->constvalue :
+		clause->value;
+}
+
 /*
  * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the last search
  * is used again.
@@ -258,46 +267,93 @@ set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
 	if (clause->asker.search != NULL && are_alike(&clause->key, key))
 		return;
 	MemoryContextReset(clause->context);
+	chunk_set_scan_key(&clause->entry, key, value_of(clause, key));
 	clause->key = *key;
 	clause->key.argument = NULL;	/* the argument does not live as long as the clause */
-	chunk_set_scan_key(&clause->entry, key, clause->value);
 	caller = MemoryContextSwitchTo(clause->context);
 	clause->asker.search = bf_index_begin_search(&clause->entry, 1, snapshot);
 	MemoryContextSwitchTo(caller);
 }
 
+/* Returns the table's indexes if one may answer the clause for this snapshot. */
+static List *
+indexes_to_ask(const ChunkClause *clause, Relation heap, Snapshot snapshot)
+{
+	return OidIsValid(clause->method) && IsMVCCSnapshot(snapshot) && heap->rd_rel->relhasindex ?
+		RelationGetIndexList(heap) : NIL;
+}
+
+/*
+ * Opens this one of the indexes if it can answer the clause, and sets *key. Otherwise returns NULL, and leaves nothing
+ * locked.
+ */
+static Relation
+open_to_ask(ChunkClause *clause, Relation heap, const List *indexes, Oid oid, QuestionKey **key)
+{
+	Relation	index;
+	List	   *keys;
+
+	/* If there is only one index, it is cheaper to open it than to look up its access method first. */
+	if (list_length(indexes) > 1 && !chunk_has_method(oid, clause->method))
+		return NULL;
+	index = chunk_open_index(heap, oid, clause->method);
+	if (index == NULL)
+		return NULL;
+	keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, list_make1(clause->clause), &clause->known);
+	if (keys == NIL)
+	{
+		relation_close(index, AccessShareLock);
+		return NULL;
+	}
+	*key = linitial(keys);
+	return index;
+}
+
 void
 chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict)
 {
-	List	   *clauses;
-	List	   *indexes;
+	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
 	ListCell   *cell;
 
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
 	clause->asker.few.attribute = 0;
-	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
-		return;
-	clauses = list_make1(clause->clause);
-	indexes = RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
-		Relation	index;
-		List	   *keys;
+		QuestionKey *key;
+		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
 
-		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
-		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), clause->method))
-			continue;
-		index = chunk_open_index(heap, lfirst_oid(cell), clause->method);
 		if (index == NULL)
 			continue;
-		keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, clauses, &clause->known);
-		if (keys != NIL)
-		{
-			set_search(clause, linitial(keys), snapshot);
-			ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
-		}
+		set_search(clause, key, snapshot);
+		ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
 		relation_close(index, AccessShareLock);
 		if (!chunk_is_read(verdict))
 			break;
 	}
+}
+
+bool
+chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages)
+{
+	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
+	ListCell   *cell;
+
+	foreach(cell, indexes)
+	{
+		QuestionKey *key;
+		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
+		ScanKeyData entry;
+		IndexScanDesc scan;
+
+		if (index == NULL)
+			continue;
+		chunk_set_scan_key(&entry, key, value_of(clause, key));
+		scan = sb_index_beginscan_bitmap(index, snapshot, 1);
+		index_rescan(scan, &entry, 1, NULL, 0);
+		(void) index_getbitmap(scan, pages);
+		index_endscan(scan);
+		relation_close(index, AccessShareLock);
+		return true;
+	}
+	return false;
 }

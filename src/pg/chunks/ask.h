@@ -8,6 +8,7 @@
 
 #include "base/compat.h"
 
+#include "nodes/tidbitmap.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -149,5 +150,12 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
  * REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
+
+/*
+ * Adds the pages that may hold rows which satisfy the clause to *pages, by the first index that can answer it. Returns
+ * false if there is none. Takes the predicate lock of an index scan, and counts as one. REQUIRES: as
+ * chunk_ask_clause().
+ */
+extern bool chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages);
 
 #endif

@@ -17,9 +17,15 @@ change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, relid, rte);
-	partition_scan_add_path(root, rel, rte);
+	partition_scan_change_paths(root, rel, rte);
 	chunk_skip_prefer(root, rel, rte);
 	join_skip_add_parameterized(root, rel, rte);
+}
+
+bool
+chunk_paths_are_last(void)
+{
+	return set_rel_pathlist_hook == change_paths;
 }
 
 void

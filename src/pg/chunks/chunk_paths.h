@@ -10,4 +10,7 @@
 /* Is called when the library is loaded. */
 extern void chunk_paths_init(void);
 
+/* Is our hook the one that PostgreSQL calls? Otherwise an extension that was loaded later may change paths after us. */
+extern bool chunk_paths_are_last(void);
+
 #endif

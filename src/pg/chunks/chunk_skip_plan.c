@@ -21,7 +21,6 @@
 
 #include "chunks/ask.h"
 #include "chunks/finished_plan.h"
-#include "chunks/partition_scan.h"
 
 /* ------------------------------------------------------------ what to ask */
 
@@ -306,7 +305,7 @@ add_node_above(Plan *append, List *children, Bitmapset *relids, List *limit, Fin
 	skip->custom_exprs = arguments;
 	skip->custom_private = list_concat(list_make5(sets, positions, heaps, indexes, index_sets),
 									   list_make5(unasked, unasked_why, list_make1_int(guarded),
-												  partition_scan_refusals(statement, relids), limit));
+												  NIL, limit));
 	skip->custom_relids = relids;
 	skip->methods = &chunk_skip_scan_methods;
 	return (Plan *) skip;

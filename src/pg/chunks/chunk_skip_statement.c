@@ -4,7 +4,7 @@
  * whether a table of the statement has a bf index, and which tables are guarded (have rows that row-level security or a
  * security-barrier view may hide). When the planner has finished the plan, chunk_skip_plan.c and join_skip_plan.c put
  * their nodes into it, if any table has a bf index. When the execution begins, another plan may take its place because
- * of WHERE CURRENT OF (chunk_skip_portal.c, partition_scan_portal.c).
+ * of WHERE CURRENT OF (chunk_skip_portal.c).
  *
  * The hook for the paths of tables is that of chunk_paths.c.
  */
@@ -19,7 +19,7 @@
 
 #include "chunks/finished_plan.h"
 #include "chunks/join_skip.h"
-#include "chunks/partition_scan.h"
+#include "chunks/partitions_in_use.h"
 #include "index/handler.h"
 
 bool		chunk_skip_enabled = true;
@@ -309,7 +309,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 static void
 start_executor(QueryDesc *query, int eflags)
 {
-	query->plannedstmt = chunk_skip_statement_for_portal(partition_scan_statement_for_portal(query));
+	query->plannedstmt = chunk_skip_statement_for_portal(query->plannedstmt);
 	if (previous_executor_start)
 		previous_executor_start(query, eflags);
 	else
@@ -323,6 +323,7 @@ chunk_skip_init(void)
 							 "Lets queries skip partitions whose bf indexes say that no row can match.",
 							 NULL, &chunk_skip_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&chunk_skip_scan_methods);
+	partitions_in_use_init();
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 	look_at_relations();

@@ -30,7 +30,6 @@
 #include "utils/rel.h"
 
 #include "chunks/chunk_skip.h"
-#include "chunks/partition_scan.h"
 #include "index/handler.h"
 #include "index/scan.h"
 
@@ -371,7 +370,6 @@ change_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, Rel
 
 	if (previous_set_join_pathlist)
 		previous_set_join_pathlist(root, joinrel, outer, inner, type, extra);
-	partition_scan_add_join_path(root, joinrel, outer, inner, type, extra);
 	if (!join_skip_enabled || !chunk_skip_preferred || !chunk_skip_is_noted() || outer->rtekind != RTE_RELATION ||
 		!IS_SIMPLE_REL(outer) || bms_overlap(outer->relids, root->all_result_relids))
 		return;

@@ -30,7 +30,6 @@
 
 #include "chunks/chunk_skip.h"
 #include "chunks/finished_effects.h"
-#include "chunks/partition_scan.h"
 #include "index/handler.h"
 #include "index/keys.h"
 
@@ -324,24 +323,6 @@ ask_at(Plan **place, Node *expression, const HashKey *key)
 	return true;
 }
 
-/*
- * If the PartitionScan `node` waits for the keys of this expression, gives it the keys, and returns true. The
- * expression is over the node's result.
- */
-static bool
-give_keys(CustomScan *node, Node *expression, const HashKey *key)
-{
-	FinishedStatement *finished = key->source->finished;
-	Node	   *column = finished_node_is_noticed(&node->scan.plan, finished) ? NULL :
-		seen_through(expression, node->scan.plan.targetlist, OUTER_VAR, finished);
-
-	if (column == NULL || !partition_scan_waits_for(node, column, key->clause))
-		return false;
-	partition_scan_add_keys(node, parameter_of(key->source),
-							number_of_set(key, exprType(key->inner), InvalidOid, true));
-	return true;
-}
-
 static bool follow(Plan **place, Node *expression, const HashKey *key);
 
 static bool
@@ -381,8 +362,6 @@ follow(Plan **place, Node *expression, const HashKey *key)
 				return ask_at(place, expression, key);
 			if (((CustomScan *) plan)->methods == &chunk_skip_scan_methods)
 				return follow(&plan->lefttree, expression, key);
-			if (((CustomScan *) plan)->methods == &partition_scan_methods)
-				return give_keys((CustomScan *) plan, expression, key);
 			return false;
 		default:
 			break;
@@ -396,7 +375,6 @@ follow(Plan **place, Node *expression, const HashKey *key)
 			if (below == NULL || ((Append *) plan)->nasyncplans > 0 ||
 				!follow_children(((Append *) plan)->appendplans, below, key))
 				return false;
-			key->source->no_partition_scan = partition_scan_refusals(finished->statement, ((Append *) plan)->apprelids);
 			return true;
 		case T_MergeAppend:
 			below = seen_through(expression, plan->targetlist, OUTER_VAR, finished);
@@ -444,16 +422,6 @@ is_source(const HashJoin *join, FinishedStatement *finished)
 	return true;
 }
 
-/* Does this plan, or one on its outer side, wait for keys of a join? */
-static bool
-waits_for_keys(const Plan *plan)
-{
-	for (; plan != NULL; plan = IsA(plan, SubqueryScan) ? ((const SubqueryScan *) plan)->subplan : outerPlan(plan))
-		if (IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == &partition_scan_methods)
-			return partition_scan_lacks_keys((const CustomScan *) plan);
-	return false;
-}
-
 bool
 join_skip_outer_may_go_first(JoinType type, Cost startup, Cost inner)
 {
@@ -474,8 +442,7 @@ join_skip_is_outer_too_cheap(Cost outer, Cost inner)
  * May the inner side of the join be run before the outer side is asked for its first row? If PostgreSQL might ask the
  * outer side first, the new order changes two things. If the outer side is empty, the inner side is run all the same.
  * If the inner side is empty, the outer side is not asked for a row. The query must not notice either change, and to
- * run the inner side for an empty outer side must not cost much. (A PartitionScan that waits for keys is cheap because
- * of the keys. The planner has compared its cost already, so its cost is not tested here.)
+ * run the inner side for an empty outer side must not cost much.
  */
 static bool
 may_run_inner_first(HashJoin *join, FinishedStatement *finished)
@@ -485,7 +452,7 @@ may_run_inner_first(HashJoin *join, FinishedStatement *finished)
 
 	if (!join_skip_outer_may_go_first(join->join.jointype, outer->startup_cost, hash->total_cost))
 		return true;
-	if (join_skip_is_outer_too_cheap(outer->total_cost, hash->total_cost) && !waits_for_keys(outer))
+	if (join_skip_is_outer_too_cheap(outer->total_cost, hash->total_cost))
 		return false;
 	return !finished_whole_plan_is_noticed(innerPlan(join), finished) &&
 		!finished_whole_plan_is_noticed(outerPlan(join), finished);
