@@ -5,7 +5,7 @@
 CREATE SCHEMA chunk_look;
 SET search_path = chunk_look, public;
 SET client_min_messages = warning;
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 
 -- Nothing is summarized, so each index names all pages of its partition. Partition 2 has its columns in another order, and
 -- partition 3 has a column that was dropped.

@@ -4,7 +4,7 @@
 CREATE SCHEMA chunk_scan_cache;
 SET search_path = chunk_scan_cache, public;
 SET client_min_messages = warning;
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 
 -- five partitions; one has its columns in another order. Value 7 stands in the first, 1007 in the second, and so on.
 CREATE TABLE p (k int, id int, a int, t text) PARTITION BY LIST (k);

@@ -162,7 +162,7 @@ INSERT INTO part SELECT i % 12 + 1, ARRAY['req:' || i] FROM generate_series(1, 6
 CREATE INDEX ON part USING bf (tags) WITH (pages_per_range = 2);
 ALTER TABLE part ALTER tags SET STATISTICS 0;
 VACUUM ANALYZE part;
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 SELECT scans('SELECT * FROM part WHERE tags @> ''{req:20000}''') ~ 'Seq' AS asked, (SELECT count(*) FROM generate_series(1, 12) p WHERE asked_pages('SELECT * FROM part WHERE tags @> ''{req:20000}''', format('part_%s_tags_idx', p)::regclass) <> 'none') AS partitions;
 -- whatever the order of their columns
 CREATE TABLE part_13 (tags text[], gone integer, p integer);
@@ -196,7 +196,7 @@ VACUUM ANALYZE newest_1, newest_2, newest_3, newest_4, newest_5, newest_6, newes
 ANALYZE newest_19, newest_20;
 SELECT substring(scans('SELECT * FROM newest WHERE v = -1'), '[^,]*newest_20.*') AS of_the_newest, amname
 	FROM pg_class i JOIN pg_am a ON relam = a.oid WHERE relname = 'newest_20_v_idx1';
-RESET streambloom.enable_chunk_skip;
+RESET streambloom.enable_skip;
 -- a plan for all parameters is made as before: planning many partitions takes longer than leaving them out
 ALTER TABLE part ADD v integer;
 UPDATE part SET v = substr(tags[1], 5)::integer;
@@ -239,7 +239,7 @@ INSERT INTO spread SELECT i % 12 + 1, format('GET /page/%s', i) FROM generate_se
 CREATE INDEX ON spread USING bf (line counted_ops) WITH (pages_per_range = 1);
 VACUUM ANALYZE spread;
 CREATE FUNCTION counted_calls(query text) RETURNS bigint LANGUAGE plpgsql
-	SET track_functions = 'all' SET streambloom.enable_chunk_skip = off AS $$
+	SET track_functions = 'all' SET streambloom.enable_skip = off AS $$
 DECLARE
 	before bigint := coalesce(pg_stat_get_xact_function_calls('counted'::regproc), 0);
 	line text;
@@ -346,7 +346,7 @@ SET search_path = estimates, public;
 
 -- Of the partitions of a table eight are asked, by the blocks that are counted for their indexes. What each index says of itself is read
 -- in the statement before.
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 CREATE TABLE hundred (part integer, v text) PARTITION BY RANGE (part);
 DO $$ BEGIN
 	FOR i IN 0 .. 99 LOOP
@@ -364,7 +364,7 @@ INSERT INTO blocks_before SELECT * FROM blocks_of;
 SELECT scans('SELECT * FROM hundred WHERE v = ''v18''') LIKE '%hundred_18%' AS planned;
 SELECT pg_stat_force_next_flush();
 SELECT count(*) AS asked FROM blocks_of JOIN blocks_before USING (indexrelid) WHERE blocks_of.blocks > blocks_before.blocks;
-RESET streambloom.enable_chunk_skip;
+RESET streambloom.enable_skip;
 
 -- An index that leaves nothing out for a condition does not hide another one, here of the same class with other options.
 CREATE TABLE two AS SELECT md5(i::text) || ' ' || md5((i * 7)::text) AS line FROM generate_series(1, 20000) i;
@@ -378,7 +378,7 @@ SELECT scans($$SELECT * FROM two WHERE line LIKE '%sqlmap%'$$);
 DROP INDEX folded;
 SELECT scans($$SELECT * FROM two WHERE line LIKE '%sqlmap%'$$);
 -- Nor does it speak for another one: the indexes of some partitions are asked for those of the others.
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 CREATE TABLE twenty (part int, line text) PARTITION BY LIST (part);
 DO $$ BEGIN FOR i IN 1 .. 20 LOOP EXECUTE format('CREATE TABLE twenty_%s PARTITION OF twenty FOR VALUES IN (%1$s)', i); END LOOP; END $$;
 INSERT INTO twenty SELECT i % 20 + 1, line FROM (SELECT row_number() OVER () AS i, line FROM two) t;
@@ -405,7 +405,7 @@ CREATE INDEX ON nowhere USING bf (v) WITH (pages_per_range = 2);
 VACUUM ANALYZE everywhere, nowhere;
 SELECT DISTINCT substring(scan, '(Seq Scan|Bitmap Heap Scan|Index Scan) on [a-z]+') AS scan, substring(scan, 'on ([a-z]+)') AS relation
 	FROM regexp_split_to_table(scans('SELECT (SELECT count(*) FROM everywhere WHERE v = 5), (SELECT count(*) FROM nowhere WHERE v = 5)'), ', ') scan WHERE scan !~ 'Bitmap Index' ORDER BY 2, 1;
-RESET streambloom.enable_chunk_skip;
+RESET streambloom.enable_skip;
 
 -- A thousand values that are not there: level 1 leaves hardly any range, and values that are looked for together share
 -- the pages of the index.

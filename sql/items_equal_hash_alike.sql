@@ -1,5 +1,5 @@
 -- items_equal_hash_alike: items that SQL's = calls equal are found, however the filter is built and asked.
--- A filter may say yes wrongly, but never no (docs/gotchas.md).
+-- A filter may say yes wrongly, but never no (docs/bf.md).
 
 SET timezone = 'UTC';
 CREATE DOMAIN whole AS int4;

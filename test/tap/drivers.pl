@@ -1,6 +1,6 @@
-# Runs the programs of docs/drivers.md as they are printed there, with the drivers that are installed. All must print
-# what the page says. `scripts/test drivers` installs the drivers and sets STREAMBLOOM_DRIVERS; then programs that take
-# long to compile run too.
+# Runs the programs of test/drivers with the drivers that are installed. All must print what docs/drivers.md says, and
+# have the lines that it prints. `scripts/test drivers` installs the drivers and sets STREAMBLOOM_DRIVERS; then programs
+# that take long to compile run too.
 use strict;
 use warnings;
 
@@ -15,7 +15,8 @@ use Test::More;
 StreambloomTap::require_cluster();
 
 my $page = StreambloomTap::read_file(abs_path("$FindBin::Bin/../../docs/drivers.md"));
-my %program = $page =~ /<!-- program: (\S+) -->\n\n```\w+\n(.*?)```\n/gs;
+my %program = map { s{.*/}{}r => StreambloomTap::read_file($_) } glob("$FindBin::Bin/../drivers/*");
+my %printed = $page =~ /<!-- from: (\S+) -->\n\n```\w+\n(.*?)```\n/gs;
 my %recipe = StreambloomTap::recipes('docs/drivers.md');
 my ($output) = $page =~ /<!-- output -->\n\n```text\n(.*?)```/s or die 'no output';
 my $all = $ENV{STREAMBLOOM_DRIVERS};
@@ -37,9 +38,8 @@ my $jar = '/usr/share/java/postgresql.jar';
 my $go = '/usr/share/gocode/src/github.com/jackc/pgx';
 my %runner = (
 	'psycopg.py' => sub { my $python = python('psycopg') // return 'there is no psycopg'; [[$python, 'psycopg_.py']] },
-	'sqlalchemy.py' => sub { my $python = python('sqlalchemy', 'psycopg2') // return 'there is no SQLAlchemy with psycopg2'; [[$python, 'sqlalchemy_.py']] },
+	'sqlalchemy.py' => sub { my $python = python('pandas', 'sqlalchemy', 'psycopg2') // return 'there is no pandas with SQLAlchemy and psycopg2'; [[$python, 'sqlalchemy_.py']] },
 	'django.py' => sub { my $python = python('django', 'psycopg2') // return 'there is no Django with psycopg2'; [[$python, 'django_.py']] },
-	'pandas.py' => sub { my $python = python('pandas', 'sqlalchemy', 'psycopg2') // return 'there is no pandas with SQLAlchemy and psycopg2'; [[$python, 'pandas_.py']] },
 	'Visits.java' => sub {
 		-e $jar && can('javac', '-version') or return 'there is no JDBC driver with javac';
 		[['javac', '-cp', $jar, 'Visits.java'], ['java', '-cp', "$jar:.", 'Visits', "jdbc:postgresql://127.0.0.1:$ENV{PGPORT}/$ENV{PGDATABASE}?user=$ENV{PGUSER}"]]
@@ -55,7 +55,12 @@ my %runner = (
 my @names = grep { ref $runner{$_}() } sort keys %runner;
 plan skip_all => 'there is no driver (scripts/test drivers installs them)' if !@names;
 
-is(join(' ', sort keys %program), join(' ', sort keys %runner), 'each program of the page is tried');
+is(join(' ', sort keys %program), join(' ', sort keys %runner), 'each program is tried');
+is(join(' ', sort keys %printed), join(' ', sort keys %program), 'the page has lines of each');
+foreach my $name (sort keys %printed)
+{
+	is(join("\n", grep { index($program{$name} // '', $_) < 0 } split /\n/, $printed{$name}), '', "$name has the lines that the page prints");
+}
 # JDBC cannot use Unix sockets, so the server listens on a port that was free a moment ago.
 OwnCluster::start();
 my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1', LocalPort => 0) or die "no port: $!";

@@ -1,5 +1,5 @@
 # The pages of bf indexes, byte by byte. A patch version must write them as the patches before it do, and must be able
-# to read the pages that those have written (docs/compatibility.md).
+# to read the pages that those have written (docs/limits.md).
 #
 # golden/index*.txt have the pieces of 32 bytes that are not all zeros (of one index, a digest instead of its filter
 # pages). Bytes that differ each time an index is made count as zeros: LSN, checksum, and the transaction ids of the

@@ -50,7 +50,7 @@ subtest 'it was a test of something' => sub {
 	{
 		cmp_ok($counts->{$_} // 0, '>', 0, $_);
 	}
-	cmp_ok($counts->{'plans with ChunkSkip'} // 0, '>', 0, 'plans with ChunkSkip') if $method eq 'bf';
+	cmp_ok($counts->{'plans with Skip'} // 0, '>', 0, 'plans with Skip') if $method eq 'bf';
 	cmp_ok($counts->{'keep: desummarize and summarize above'} // 0, '>', 0, 'ranges of upper levels are summarized anew') if $method eq 'bf';
 	cmp_ok($counts->{'indexes checked'} // 0, '>=', 3 * 15, 'each index was checked') if $method eq 'bf';
 	my ($read, $all) = map { $_ // -1 } @$counts{'pages read for an absent value', 'pages of t'};

@@ -46,7 +46,7 @@ sub answers
 	my ($name, $rows) = @_;
 	foreach my $skip ('on', 'off')
 	{
-		is($db->sql("LOAD 'streambloom'; SET streambloom.enable_chunk_skip = $skip; SET enable_seqscan = off; SELECT count(*), sum(uid) FROM log WHERE uid IN (20, 14000, 100042)"), $rows, "$name: ChunkSkip $skip");
+		is($db->sql("LOAD 'streambloom'; SET streambloom.enable_skip = $skip; SET enable_seqscan = off; SELECT count(*), sum(uid) FROM log WHERE uid IN (20, 14000, 100042)"), $rows, "$name: Skip $skip");
 	}
 	is($db->sql("SELECT count(*), sum(uid) FROM chunk_scan_any(NULL::log, 'uid', '{20,14000,100042}'::bigint[])"), $rows, "$name: chunk_scan_any()");
 }

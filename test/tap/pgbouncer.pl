@@ -66,7 +66,7 @@ BAIL_OUT('pgBouncer did not start') if !$up;
 
 # Settings of the database hold in each session of the pool.
 my $skipped = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM log WHERE uid = 4711';
-like($db->sql($skipped), qr/Custom Scan \(ChunkSkip\)/, 'partitions are skipped');
+like($db->sql($skipped), qr/Custom Scan \(Skip\)/, 'partitions are skipped');
 is($db->sql("SELECT count(*), min(uid) FROM chunk_scan(NULL::log, 'uid', 4711)"), '1|4711', 'chunk_scan()');
 is($db->sql("SELECT count(*) FROM log WHERE url LIKE '%age/99_'"), $db->sql("SELECT count(*) FROM log WHERE right(url, -6)::int BETWEEN 990 AND 999"), 'LIKE');
 
@@ -79,7 +79,7 @@ foreach my $round (1 .. 5)
 	my @asked = map { ($_ * 997 + $round * 131) % 14400 } 0 .. $#clients;
 	foreach my $i (0 .. $#clients)
 	{
-		my $off = ($i + $round) % 3 == 0 ? 'SET LOCAL streambloom.enable_chunk_skip = off;' : '';
+		my $off = ($i + $round) % 3 == 0 ? 'SET LOCAL streambloom.enable_skip = off;' : '';
 		my $mode = ($i + $round) % 2 ? 'force_generic_plan' : 'force_custom_plan';
 		$clients[$i]->send("BEGIN; $off SET LOCAL plan_cache_mode = $mode; PREPARE p$i(bigint) AS SELECT count(*), min(uid), max(uid) FROM log WHERE uid = \$1; " .
 			"EXECUTE p$i($asked[$i]); EXECUTE p$i(-1); DEALLOCATE p$i; COMMIT;");
@@ -93,7 +93,7 @@ foreach my $round (1 .. 5)
 	}
 }
 is($wrong, 0, 'twelve clients get their answers');
-is($db->sql("SHOW streambloom.enable_chunk_skip"), 'on', 'SET LOCAL leaves nothing to the next client');
+is($db->sql("SHOW streambloom.enable_skip"), 'on', 'SET LOCAL leaves nothing to the next client');
 
 # An index that the questions of the clients use is dropped and made again between them.
 $db->sql('DROP INDEX log_bf');

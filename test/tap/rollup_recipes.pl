@@ -77,7 +77,7 @@ my %checks = (
 	"SELECT * FROM tbf_rollup_compare('page_heat', now() - interval '7 days', now())" => "SELECT count(*) = 0 FROM tbf_rollup_compare('page_heat', NULL, 'infinity')",
 	"SELECT rollup, source, counted_to, complete_to, bytes, last_error, next_step FROM tbf_rollups" =>
 		"SELECT counted_to = (SELECT max(at) FROM access_log) AND complete_to = date_trunc('hour', counted_to - interval '2 hours') AND last_error IS NULL FROM tbf_rollups",
-	"SELECT * FROM tbf_rollup_count('page_heat', '/index.html')" =>
+	"SELECT * FROM tbf_rollup_count('page_heat', '/page/0')" =>
 		"SELECT bool_and(hits BETWEEN hits_from * (1 - 1e-9) AND hits_to * (1 + 1e-9)) AND count(*) = 20 FROM (SELECT url, sum(decay_exponential(now() - at)) AS hits FROM access_log GROUP BY url ORDER BY md5(url) LIMIT 20) e, tbf_rollup_count('page_heat', url) c",
 	"SELECT * FROM tbf_rollup_risers('page_heat', recent => '1 day', before => '7 days')" =>
 		"SELECT bool_and(n BETWEEN hits_from AND hits_to AND b / 7.0 BETWEEN before_from * (1 - 1e-9) AND before_to * (1 + 1e-9)) AND count(*) = 10 FROM tbf_rollup_risers('page_heat', recent => '1 day', before => '7 days'),
@@ -96,6 +96,8 @@ my $refreshed = 0;
 foreach my $statement (@statements)
 {
 	(my $first = $statement) =~ s/\n.*//s;
+	# The page makes a small log of its own.
+	next if $first =~ /^CREATE (?:EXTENSION|TABLE access_log|INDEX)/;
 	if (exists $answers{$statement})
 	{
 		is(wrong($statement, @{$answers{$statement}}), 't|0|0', $first);

@@ -1,5 +1,5 @@
 # TimescaleDB in the same database. chunk_scan refuses its hypertables and their chunks, because only TimescaleDB's own
-# plans find their rows. Plain queries on them give the same answers with bf indexes, ChunkSkip and JoinSkip as without.
+# plans find their rows. Plain queries on them give the same answers with bf indexes, Skip as without.
 # chunk_scan of other tables works as ever. Filters work in continuous aggregates and in jobs.
 use strict;
 use warnings;
@@ -44,18 +44,18 @@ foreach my $call ("chunk_scan(NULL::hyper, 'uid', 42)", "chunk_scan(NULL::hyper,
 
 foreach my $setting ('on', 'off')
 {
-	my $set = "SET streambloom.enable_chunk_skip = $setting;";
+	my $set = "SET streambloom.enable_skip = $setting;";
 	is($db->sql("$set SELECT count(*), min(uid), max(uid) FROM hyper WHERE uid IN (42, 9000, 20000)"), '2|42|9000',
-		"a hypertable's rows, ChunkSkip $setting");
+		"a hypertable's rows, Skip $setting");
 	is($db->sql("$set SELECT count(*) FROM generate_series(0, 14399, 480) v, hyper WHERE uid = v"), 30,
-		"a hypertable in a join, ChunkSkip $setting");
+		"a hypertable in a join, Skip $setting");
 	is($db->sql("$set PREPARE p(bigint) AS SELECT count(*) FROM hyper WHERE uid = \$1; SET plan_cache_mode = force_generic_plan; " .
-			'EXECUTE p(42); EXECUTE p(-1)'), "1\n0", "a generic plan, ChunkSkip $setting");
-	is($db->sql("$set SELECT count(*) FROM day WHERE uid IN (42, 9000, 20000)"), 2, "a partitioned table's rows, ChunkSkip $setting");
+			'EXECUTE p(42); EXECUTE p(-1)'), "1\n0", "a generic plan, Skip $setting");
+	is($db->sql("$set SELECT count(*) FROM day WHERE uid IN (42, 9000, 20000)"), 2, "a partitioned table's rows, Skip $setting");
 }
 is($db->sql(StreambloomTap::parallel(2) . 'SELECT count(*) FROM hyper WHERE uid = 42'), 1, "a parallel plan");
 
-# Joins: docs/neighbours.md says with which conditions TimescaleDB's nodes keep JoinSkip away, and how to write the
+# Joins: docs/neighbours.md says with which conditions TimescaleDB's nodes keep Skip away, and how to write the
 # conditions instead.
 $db->sql('CREATE TABLE suspects AS SELECT unnest(ARRAY[42, 9000, -1]::bigint[]) AS uid; ANALYZE suspects');
 my $hash_joins = 'SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_indexscan = off; SET max_parallel_workers_per_gather = 0; ' .
@@ -76,7 +76,7 @@ foreach (
 {
 	my ($name, $set, $query, $skips, $rows) = @$_;
 	my $plan = $db->sql("$hash_joins $set EXPLAIN (COSTS OFF) $query");
-	is(($plan =~ /JoinSkip/ ? 1 : 0) . ($plan =~ /(?:Chunk|ConstraintAware)Append/ ? 1 : 0), $skips ? '10' : '01', "the plan of a join, $name") or diag($plan);
+	is(($plan =~ /Skip/ ? 1 : 0) . ($plan =~ /(?:Chunk|ConstraintAware)Append/ ? 1 : 0), $skips ? '10' : '01', "the plan of a join, $name") or diag($plan);
 	is(join(' ', sort { $a <=> $b } split /\n/, $db->sql("$hash_joins $set $query")), $rows, "its rows, $name");
 }
 

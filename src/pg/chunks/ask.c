@@ -211,6 +211,18 @@ chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict
 }
 
 bool
+chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid oid, BfSpans *spans)
+{
+	Relation	index = chunk_open_index(heap, oid, bf_index_am_oid());
+
+	if (index == NULL)
+		return false;
+	bf_index_find_spans(asker->search, index, heap, spans);
+	relation_close(index, AccessShareLock);
+	return true;
+}
+
+bool
 chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
 					BfPatience *patience, BfSpans *spans)
 {

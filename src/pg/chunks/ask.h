@@ -110,6 +110,13 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
 
 /*
+ * Sets *spans to the pages that may hold a row, as the index says that was asked last by chunk_ask_index() or
+ * chunk_ask_memory(). Takes no predicate lock, and does not count as an index scan: that question did. Returns false if
+ * the index can no longer be asked. REQUIRES: the heap is locked.
+ */
+extern bool chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid index, BfSpans *spans);
+
+/*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
  * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). Notes down in *patience whether
  * asking was of use. Takes the predicate lock of an index scan, and counts as an index scan. REQUIRES: the heap is

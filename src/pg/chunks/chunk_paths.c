@@ -6,9 +6,8 @@
 
 #include "optimizer/paths.h"
 
-#include "chunks/chunk_skip.h"
-#include "chunks/join_skip.h"
 #include "chunks/partition_scan.h"
+#include "chunks/skip.h"
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist;
 
@@ -18,8 +17,7 @@ change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, relid, rte);
 	partition_scan_change_paths(root, rel, rte);
-	chunk_skip_prefer(root, rel, rte);
-	join_skip_add_parameterized(root, rel, rte);
+	skip_add_paths(root, rel, rte);
 }
 
 bool
@@ -31,8 +29,6 @@ chunk_paths_are_last(void)
 void
 chunk_paths_init(void)
 {
-	chunk_skip_paths_init();
-	join_skip_paths_init();
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = change_paths;
 }

@@ -404,42 +404,6 @@ chunk_index_info(Relation index, Index varno)
 	return info;
 }
 
-List *
-chunk_questions_of_table(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
-{
-	List	   *result = NIL;
-	List	   *indexes;
-	ListCell   *cell;
-
-	if (clauses == NIL || !heap->rd_rel->relhasindex || !find_method(finder))
-		return NIL;
-	indexes = RelationGetIndexList(heap);
-	foreach(cell, indexes)
-	{
-		/*
-		 * The index is not locked. But the table is, so the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
-		 * the lock on the table), and its columns, operator classes and predicate do not change. The index may become
-		 * invalid, or get other storage. So whoever asks the index locks it first, and tests it again.
-		 */
-		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
-
-		if (!RelationIsValid(index))
-			continue;
-		if (is_usable(index, heap, finder->method))
-		{
-			ChunkQuestion *question = palloc0(sizeof(ChunkQuestion));
-
-			question->index = lfirst_oid(cell);
-			question->keys = chunk_keys_of_index(chunk_index_info(index, varno), varno, clauses, &finder->operator);
-			if (question->keys != NIL)
-				result = lappend(result, question);
-		}
-		RelationClose(index);
-	}
-	list_free(indexes);
-	return result;
-}
-
 void
 chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
 {

@@ -75,9 +75,6 @@ typedef struct ChunkFinder
  */
 extern List *chunk_questions(const List *indexes, Index varno, const List *clauses, ChunkFinder *finder);
 
-/* The same for the usable indexes of an open table, without an OR. REQUIRES: the table is locked. */
-extern List *chunk_questions_of_table(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
-
 /*
  * Describes an index as far as the functions of this file look: its columns, expressions and predicate, with `varno` as
  * the number of the table. It is valid as long as the index is open.
