@@ -423,7 +423,7 @@ sub explained
 			. "EXPLAIN ($how) SELECT * FROM $relation WHERE c_$name IN (${literal}::$type, ${literal}::$type);\n"
 			. "EXPLAIN ($how) SELECT count(*) FROM $relation a WHERE c_$name = (SELECT ${literal}::$type OFFSET 0)"
 	} @cases;
-	my @answers = as_role_each('reader', 'SET jit = off;', @pieces);
+	my @answers = as_role_each('reader', 'SET jit = off; SET streambloom.enable_partition_scan = off;', @pieces);
 	my @explained;
 	foreach my $n (0 .. $#cases)
 	{
