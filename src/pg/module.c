@@ -34,7 +34,6 @@
 #include "base/call.h"
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
-#include "chunks/chunk_scan.h"
 #include "chunks/join_keys.h"
 #include "chunks/partition_scan.h"
 #include "chunks/skip.h"

@@ -136,58 +136,38 @@ find_chunks(ChunkScan *scan)
 {
 	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
 	List	   *chunks;
-	ListCell   *cell;
 
 	scan->stay_locked = scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
 	if (scan->stay_locked)
 		chunks = chunk_lock_tree(scan->parent, GetActiveSnapshot());
 	else
 		chunks = leaf_partitions(scan->parent, NIL);
-	scan->chunks = MemoryContextAlloc(scan->context, list_length(chunks) * sizeof(Oid) + 1);
-	scan->count = 0;
-	foreach(cell, chunks)
-		scan->chunks[scan->count++] = lfirst_oid(cell);
 	MemoryContextSwitchTo(caller);
+	scan->chunks = list_copy(chunks);
 	MemoryContextReset(scan->chunk_context);
 }
 
 /*
- * Opens a chunk.
- *
- * - If scan->stay_locked is set, the chunk is locked already. But the own transaction may have truncated, rewritten
- *   or dropped it since then. So chunk_scan() compares its storage again with what the snapshot sees, and raises an
- *   error if the chunk is gone. Returns NULL for a relation that a query does not read: the temporary table of another
- *   session, or a partitioned table, which has no rows of its own.
- * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
- *   that the snapshot sees.
- *
- * If the value is NULL, no chunk is read, and no storage is compared.
+ * Opens a chunk, locks it if it is a partition, and raises an error if it is gone, or if its storage is not the one that
+ * the snapshot sees. (The own transaction may have truncated, rewritten or dropped an inheritance child that is locked.)
+ * Returns NULL for a relation that a query does not read: the temporary table of another session, or a partitioned
+ * table, which has no rows of its own. If the value is NULL, no chunk is read, and no storage is compared.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)
 {
-	Relation	chunk;
+	Relation	chunk = scan->stay_locked ? try_relation_open(oid, NoLock) : chunk_try_open(oid);
 
-	if (scan->stay_locked)
-	{
-		chunk = try_relation_open(oid, NoLock);
-		if (chunk == NULL)
-			chunk_report_gone(scan->parent);
-		if (scan->clause != NULL)
-			chunk_require_storage(chunk, GetActiveSnapshot());
-		if ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
-			chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		{
-			relation_close(chunk, NoLock);
-			return NULL;
-		}
-		return chunk;
-	}
-	chunk = chunk_try_open(oid);
 	if (chunk == NULL)
 		chunk_report_gone(scan->parent);
 	if (scan->clause != NULL)
 		chunk_require_storage(chunk, GetActiveSnapshot());
+	if (scan->stay_locked && ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
+							  chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE))
+	{
+		relation_close(chunk, NoLock);
+		return NULL;
+	}
 	return chunk;
 }
 
@@ -214,57 +194,57 @@ chunk_use_cache(ChunkScan *scan)
 	scan->index_clause.asker.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.asker.number);
 }
 
+/* Closes a chunk, and unlocks it if `unlock` is set and it need not stay locked. */
 static void
 leave(ChunkScan *scan, Relation chunk, bool unlock)
 {
-	relation_close(chunk, unlock ? AccessShareLock : NoLock);
+	relation_close(chunk, unlock && !scan->stay_locked ? AccessShareLock : NoLock);
 	MemoryContextReset(scan->chunk_context);
 }
 
-/*
- * Judges the chunk with this number, sets *verdict, and returns the chunk open and locked. Returns NULL if the chunk
- * is one of those that chunk_next() passes over: chunk_scan.h lists them.
- */
+/* Judges chunk `number`, sets *verdict, and returns the chunk; NULL if chunk_next() passes over it (chunk_scan.h). */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
+	const Oid	oid = list_nth_oid(scan->chunks, number);
+	ChunkAsker *asker = &scan->index_clause.asker;
 	MemoryContext caller;
 	Relation	chunk;
-	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
-	/* an index named few pages, and no row in them matches: the chunk need not be read */
-	bool		in_vain = false;
+	bool		in_vain;		/* the index named few pages, and no row in them matches */
 
 	CHECK_FOR_INTERRUPTS();
 	memset(verdict, 0, sizeof *verdict);
-	known = chunk_ask_memory(asker, scan->chunks[number], number, scan->count, verdict);
+	known = chunk_ask_memory(asker, oid, number, list_length(scan->chunks), verdict);
 	if (known && !chunk_is_read(verdict))
 		return NULL;
 	caller = MemoryContextSwitchTo(scan->chunk_context);
-	chunk = open_chunk(scan, scan->chunks[number]);
-	if (chunk != NULL)
+	chunk = open_chunk(scan, oid);
+	if (chunk == NULL)
 	{
-		chunk_require_own_rows(scan->engines, chunk);
-		chunk_require_readable(chunk);
-		/* before the chunk was locked, another transaction may have changed it */
-		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
-			judge(scan, chunk, verdict);
-		in_vain = chunk_is_read(verdict) && may_look(scan) &&
-			!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
+		MemoryContextSwitchTo(caller);
+		return NULL;
 	}
+	chunk_require_own_rows(scan->engines, chunk);
+	chunk_require_readable(chunk);
+	/* before the chunk was locked, another transaction may have changed it */
+	if (!known || !chunk_cache_is_fresh(asker->cache, oid))
+		judge(scan, chunk, verdict);
+	in_vain = chunk_is_read(verdict) && may_look(scan) &&
+		!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
 	MemoryContextSwitchTo(caller);
 	if (!in_vain)
 		return chunk;
-	leave(scan, chunk, !scan->stay_locked);
+	leave(scan, chunk, true);
 	return NULL;
 }
 
 Relation
 chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 {
-	if (scan->count < 0)
+	if (scan->next == 0)
 		find_chunks(scan);
-	while (scan->next < scan->count)
+	while (scan->next < list_length(scan->chunks))
 	{
 		Relation	chunk = open_and_judge(scan, scan->next++, verdict);
 
@@ -281,7 +261,7 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 void
 chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)
 {
-	leave(scan, chunk, !scan->stay_locked && (scan->explains || !chunk_is_read(verdict)));
+	leave(scan, chunk, scan->explains || !chunk_is_read(verdict));
 }
 
 void

@@ -13,7 +13,6 @@
 
 #include "base/compat.h"
 
-#include "nodes/parsenodes.h"
 #include "nodes/primnodes.h"
 #include "utils/rel.h"
 
@@ -37,10 +36,10 @@ typedef struct ChunkScan
 {
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
 	AttrNumber	column;			/* of the parent */
-	const char *column_name;	/* as the arguments of chunk_scan() give it, for errors */
+	const char *column_name;	/* as the arguments give it, for errors */
 	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
-	/* the comparison, as parsed, on the parent; NULL if the value is NULL */
-	Expr	   *clause;
+	bool		explains;		/* this is chunk_scan_explain() */
+	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
 	/* the comparison, as indexes are asked about it; asker.few has the pages that the index asked last has named */
@@ -48,14 +47,11 @@ typedef struct ChunkScan
 	ChunkEngines *engines;		/* tables whose rows another extension keeps elsewhere (chunk_engine.h), or NULL */
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
-	bool		explains;		/* this is chunk_scan_explain() */
 
 	/* for chunk_judge.c */
-	MemoryContext context;		/* in which the scan lives */
 	MemoryContext chunk_context;	/* emptied after each chunk */
-	bool		stay_locked;	/* the chunks that are left alone stay locked too */
-	int			count;			/* of chunks; -1 before they are found */
-	Oid		   *chunks;
+	bool		stay_locked;	/* inheritance children: the chunks that are left alone stay locked too */
+	List	   *chunks;			/* OIDs; found by the first chunk_next() */
 	int			next;			/* the number of the chunk that is judged next */
 } ChunkScan;
 
@@ -70,10 +66,7 @@ extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any,
 /* Raises the error that the relation with this row type does not exist any more. */
 extern SB_NORETURN void chunk_report_dropped(Oid row_type);
 
-/*
- * Closes the parent, which stays locked. Deletes chunk_context. The other memory of the scan is freed with the context
- * in which it was begun.
- */
+/* Closes the parent, which stays locked. The memory of the scan is freed with the context in which it was begun. */
 extern void chunk_scan_end(ChunkScan *scan);
 
 /*
@@ -106,6 +99,5 @@ extern void chunk_use_cache(ChunkScan *scan);
  * the scan only explains.
  */
 extern void chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict);
-
 
 #endif
