@@ -13,6 +13,7 @@
 #include "access/parallel.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"

@@ -204,12 +204,12 @@ rows_by_parent(PlannerInfo *root, RelOptInfo *child, ChunkFinder *finder)
 static double
 expected_share(PlannerInfo *root, RelOptInfo *rel, const List *conditions, bool of_parent, ChunkFinder *finder)
 {
-	List	   *answered = NIL;
+	List	   *answered = list_length(conditions) == 1 ? list_copy(conditions) : NIL;
 	double		rows;
 	const ListCell *cell;
 
 	foreach(cell, conditions)
-		if (is_asked_about(rel, lfirst(cell), finder))
+		if (list_length(conditions) > 1 && is_asked_about(rel, lfirst(cell), finder))
 			answered = lappend(answered, lfirst(cell));
 	rows = rel->tuples * clauselist_selectivity(root, answered, rel->relid, JOIN_INNER, NULL);
 	if (IS_OTHER_REL(rel) && rows <= FEW_ROWS)
@@ -400,8 +400,15 @@ with_skips(PlannerInfo *root, RelOptInfo *rel, List *paths, const Asked *bare)
 bool
 skip_can_ask(const RelOptInfo *rel, const RangeTblEntry *rte)
 {
-	return skip_enabled && rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
-		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) && rel->indexlist != NIL;
+	ListCell   *cell;
+
+	if (!skip_enabled || rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
+		return false;
+	foreach(cell, rel->indexlist)
+		if (lfirst_node(IndexOptInfo, cell)->relam == bf_index_am_oid())
+			return true;
+	return false;
 }
 
 void
