@@ -1,10 +1,10 @@
 # Dockerfile: PostgreSQL with streambloom, as a container.
 #
-#   docker build -t streambloom .                              # --build-arg PG_MAJOR=18 for another version: 15, 17 or 18; 16 was not tried
+#   docker build -t streambloom .                              # --build-arg PG_MAJOR=18 for another version, 15 to 19
 #   docker run -e POSTGRES_PASSWORD=... streambloom -c session_preload_libraries=streambloom
 #
-# This file was written but never run: the machine on which the project is developed cannot run containers. The commands in
-# it are those of README.md, which are run there on Debian.
+# scripts/make-release builds it with buildah and starts a server in it. Where the official image could not be had, a Debian with its
+# own packages of PostgreSQL 17 took its place, so what only the official image has, its entry point, was not run.
 
 ARG PG_MAJOR=17
 

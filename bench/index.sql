@@ -84,7 +84,7 @@ BEGIN
 END $$;
 
 -- The pages of tables and indexes that this transaction has touched. (EXPLAIN does not count pages that are read by
--- planning, or by a node like ChunkSkip when it is initialized.)
+-- planning, or by a node like Skip when it is initialized.)
 CREATE FUNCTION fetched() RETURNS bigint LANGUAGE sql VOLATILE AS $$
 	SELECT sum(pg_stat_get_xact_blocks_fetched(oid)) FROM pg_class WHERE relname LIKE 'p\_%' $$;
 
@@ -133,12 +133,12 @@ BEGIN
 			FOR k IN SELECT * FROM kind ORDER BY id LOOP
 				CONTINUE WHEN to_regclass('p_' || k.name) IS NULL OR (k.name IN ('none', 'bloom') AND round > 3);
 				PERFORM set_config('enable_seqscan', CASE WHEN k.settings = '' THEN 'on' ELSE 'off' END, false);
-				PERFORM set_config('streambloom.enable_chunk_skip', 'off', false);
+				PERFORM set_config('streambloom.enable_skip', 'off', false);
 				SET plan_cache_mode = force_generic_plan;
 				CALL measure_query(k.name, v.name, format('SELECT count(*) FROM p_%s WHERE uid = %s', k.name, v.uid),
 					format('EXECUTE g_%s(%s)', k.name, v.uid));
 				IF k.name = 'bf' THEN
-					PERFORM set_config('streambloom.enable_chunk_skip', 'on', false);
+					PERFORM set_config('streambloom.enable_skip', 'on', false);
 					CALL measure_query('skip', v.name, format('SELECT count(*) FROM p_bf WHERE uid = %s', v.uid), format('EXECUTE g_skip(%s)', v.uid));
 					CALL measure_query('chunk_scan', v.name, format('SELECT count(*) FROM chunk_scan(NULL::p_bf, ''uid'', %s)', v.uid), NULL);
 				END IF;

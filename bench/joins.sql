@@ -1,4 +1,4 @@
--- joins.sql: what bench/joins measures: joins of a large table with few and many keys, with JoinKeys and JoinSkip and
+-- joins.sql: what bench/joins measures: joins of a large table with few and many keys, with JoinKeys and Skip and
 -- without.
 
 CREATE EXTENSION streambloom;
@@ -45,7 +45,7 @@ BEGIN
 		coalesce((n ->> 'Rows Removed by Index Recheck')::numeric, 0)) * (n ->> 'Actual Loops')::numeric), 0) INTO rows_read
 	FROM jsonb_path_query(plan, 'strict $.** ? (exists (@."Relation Name"))') n WHERE starts_with(n ->> 'Relation Name', relation);
 	workers := plan::text LIKE '%"Workers Planned"%';
-	node := plan::text LIKE '%JoinSkip%';
+	node := plan::text LIKE '%Skip%';
 END $$;
 
 -- Measures the query with the nodes and without, in alternating rounds, and keeps the minimum of each.
@@ -54,23 +54,21 @@ DECLARE
 	query text := format('SELECT l.* FROM %I l JOIN suspects s USING (host)', relation);
 BEGIN
 	FOR i IN 1 .. rounds LOOP
-		SET streambloom.enable_join_skip = on;
+		SET streambloom.enable_skip = on;
 		INSERT INTO measured (relation, keys, spread, skips, buffers, rows_read, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, true, (r).* FROM (SELECT run(query, relation, times) AS r OFFSET 0) x;
-		SET streambloom.enable_join_skip = off;
-		SET streambloom.prefer_chunk_skip = off;
+		SET streambloom.enable_skip = off;
 		INSERT INTO measured (relation, keys, spread, skips, buffers, rows_read, ms, workers, node) SELECT measure.relation, measure.keys, measure.spread, false, (r).* FROM (SELECT run(query, relation, times) AS r OFFSET 0) x;
-		RESET streambloom.prefer_chunk_skip;
 		COMMIT;
 	END LOOP;
-	RESET streambloom.enable_join_skip;
+	RESET streambloom.enable_skip;
 END $$;
 
 CREATE VIEW page (id, line) AS
 	WITH m AS (SELECT min(id) AS id, relation, keys, spread, min(buffers) FILTER (WHERE NOT skips) AS before, min(buffers) FILTER (WHERE skips) AS buffers, min(rows_read) FILTER (WHERE NOT skips) AS rows_before,
 			min(rows_read) FILTER (WHERE skips) AS rows_read, min(ms) FILTER (WHERE NOT skips) AS ms_before, min(ms) FILTER (WHERE skips) AS ms,
-			CASE WHEN bool_or(workers) FILTER (WHERE NOT skips) THEN 'workers' ELSE 'serial' END || ', ' || CASE WHEN bool_or(workers) FILTER (WHERE skips) THEN 'workers' WHEN bool_or(node) FILTER (WHERE skips) THEN 'JoinSkip' ELSE 'serial' END AS plans
+			CASE WHEN bool_or(workers) FILTER (WHERE NOT skips) THEN 'workers' ELSE 'serial' END || ', ' || CASE WHEN bool_or(workers) FILTER (WHERE skips) THEN 'workers' WHEN bool_or(node) FILTER (WHERE skips) THEN 'Skip' ELSE 'serial' END AS plans
 		FROM measured GROUP BY relation, keys, spread)
-	SELECT 0, '| table | keys | rows are in | buffers | with JoinSkip | ratio | rows read | with JoinSkip |' || CASE WHEN count(ms) > 0 THEN ' ms | with JoinSkip | ratio |' ELSE '' END || E' plan before, with |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |' ||
+	SELECT 0, '| table | keys | rows are in | buffers | with Skip | ratio | rows read | with Skip |' || CASE WHEN count(ms) > 0 THEN ' ms | with Skip | ratio |' ELSE '' END || E' plan before, with |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |' ||
 		CASE WHEN count(ms) > 0 THEN ' ---: | ---: | ---: |' ELSE '' END || ' --- |' FROM m
 	UNION ALL
 	SELECT id, format('| %s | %s | %s | %s | %s | %s | %s | %s |', relation, keys, spread, before, buffers, round(buffers::numeric / before, 3), round(rows_before), round(rows_read)) ||

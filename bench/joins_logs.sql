@@ -44,8 +44,8 @@ END $$;
 -- join over sequential scans, with the node and without.
 CREATE PROCEDURE set_way(way text) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config(name, setting, false) FROM (VALUES ('max_parallel_workers_per_gather', '0'), ('streambloom.enable_join_skip', CASE WHEN way IN ('chosen', 'hash join with JoinSkip') THEN 'on' ELSE 'off' END),
-			('streambloom.prefer_chunk_skip', CASE WHEN way IN ('chosen', 'hash join with JoinSkip') THEN 'on' ELSE 'off' END)) s(name, setting);
+	PERFORM set_config(name, setting, false) FROM (VALUES ('max_parallel_workers_per_gather', '0'),
+			('streambloom.enable_skip', CASE WHEN way IN ('chosen', 'hash join with Skip') THEN 'on' ELSE 'off' END)) s(name, setting);
 	PERFORM set_config(name, CASE WHEN way LIKE 'hash%' THEN 'off' ELSE 'on' END, false) FROM unnest('{enable_nestloop,enable_mergejoin,enable_indexscan,enable_bitmapscan}'::text[]) name;
 END $$;
 
@@ -62,7 +62,7 @@ BEGIN
 	spent := cpu() - began;
 	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	INSERT INTO measured (relation, kind, keys, way, cost, buffers, cpu, node, hash) VALUES (relation || '.' || key, kind, keys, way, (plan #>> '{0,Plan,Total Cost}')::float8,
-		(plan #>> '{0,Plan,Shared Hit Blocks}')::bigint + (plan #>> '{0,Plan,Shared Read Blocks}')::bigint, spent, plan::text LIKE '%JoinSkip%', plan::text LIKE '%Hash Join%');
+		(plan #>> '{0,Plan,Shared Hit Blocks}')::bigint + (plan #>> '{0,Plan,Shared Read Blocks}')::bigint, spent, plan::text LIKE '%Skip%', plan::text LIKE '%Hash Join%');
 	CALL set_way('chosen');
 END $$;
 
@@ -83,7 +83,7 @@ DECLARE
 	t record;
 	k text;
 	size int;
-	ways CONSTANT text[] := '{chosen,without,hash join with JoinSkip,hash join}';
+	ways CONSTANT text[] := '{chosen,without,hash join with Skip,hash join}';
 BEGIN
 	FOR t IN SELECT * FROM (VALUES ('blog', 'host'), ('blog', 'request'), ('blog_days', 'host'), ('blog_days', 'request'), ('retail', 'invoice'), ('retail', 'stock'), ('blocks', 'block')) t(relation, key) LOOP
 		FOREACH k IN ARRAY '{rare,any,frequent,absent}'::text[] LOOP
@@ -103,21 +103,21 @@ BEGIN
 END $$;
 
 CREATE VIEW ways AS
-	SELECT min(id) AS id, relation, kind, keys, min(cost) FILTER (WHERE way = 'hash join with JoinSkip') / min(cost) FILTER (WHERE way = 'hash join') AS expected,
-		min(buffers) FILTER (WHERE way = 'hash join with JoinSkip')::float8 / min(buffers) FILTER (WHERE way = 'hash join') AS buffers,
-		min(cpu) FILTER (WHERE way = 'hash join with JoinSkip') / min(cpu) FILTER (WHERE way = 'hash join') AS cpu,
-		min(buffers) FILTER (WHERE way = 'chosen')::float8 / least(min(buffers) FILTER (WHERE way = 'without'), min(buffers) FILTER (WHERE way = 'hash join with JoinSkip')) AS chosen_buffers,
-		min(cpu) FILTER (WHERE way = 'chosen') / least(min(cpu) FILTER (WHERE way = 'without'), min(cpu) FILTER (WHERE way = 'hash join with JoinSkip')) AS chosen_cpu,
+	SELECT min(id) AS id, relation, kind, keys, min(cost) FILTER (WHERE way = 'hash join with Skip') / min(cost) FILTER (WHERE way = 'hash join') AS expected,
+		min(buffers) FILTER (WHERE way = 'hash join with Skip')::float8 / min(buffers) FILTER (WHERE way = 'hash join') AS buffers,
+		min(cpu) FILTER (WHERE way = 'hash join with Skip') / min(cpu) FILTER (WHERE way = 'hash join') AS cpu,
+		min(buffers) FILTER (WHERE way = 'chosen')::float8 / least(min(buffers) FILTER (WHERE way = 'without'), min(buffers) FILTER (WHERE way = 'hash join with Skip')) AS chosen_buffers,
+		min(cpu) FILTER (WHERE way = 'chosen') / least(min(cpu) FILTER (WHERE way = 'without'), min(cpu) FILTER (WHERE way = 'hash join with Skip')) AS chosen_cpu,
 		min(cpu) FILTER (WHERE way = 'chosen') AS chosen_ms, min(cpu) FILTER (WHERE way = 'without') AS without_ms, bool_or(node) FILTER (WHERE way = 'chosen') AS node,
 		bool_or(hash) FILTER (WHERE way = 'without') AS was_hash
 	FROM measured GROUP BY relation, kind, keys;
 
 CREATE VIEW page (part, id, line) AS
-	SELECT 1, 0, E'| table and key | keys | expected cost | buffers | CPU | chosen | buffers | CPU | ms of CPU | without JoinSkip |\n| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |'
+	SELECT 1, 0, E'| table and key | keys | expected cost | buffers | CPU | chosen | buffers | CPU | ms of CPU | without Skip |\n| --- | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |'
 	UNION ALL
 	SELECT 1, id, format('| %s | %s %s | %s | %s | %s | %s | %s | %s | %s | %s |', relation, keys, kind, round(expected::numeric, 3), round(buffers::numeric, 3), round(cpu::numeric, 3),
-		CASE WHEN node THEN 'JoinSkip' ELSE 'another plan' END, round(chosen_buffers::numeric, 2), round(chosen_cpu::numeric, 2), round(chosen_ms::numeric, 2), round(without_ms::numeric, 2)) FROM ways
+		CASE WHEN node THEN 'Skip' ELSE 'another plan' END, round(chosen_buffers::numeric, 2), round(chosen_cpu::numeric, 2), round(chosen_ms::numeric, 2), round(without_ms::numeric, 2)) FROM ways
 	UNION ALL
-	SELECT 2, 0, format(E'\n%s queries. The node was chosen in %s of them. The plan that was chosen takes more than 1.1 times the CPU of the better one of JoinSkip and of what is chosen without it in %s, more than 1.5 times in %s, the most is %s. Expected and measured ratio (CPU) differ by a factor of %s in the median, %s in nine of ten.',
+	SELECT 2, 0, format(E'\n%s queries. The node was chosen in %s of them. The plan that was chosen takes more than 1.1 times the CPU of the better one of Skip and of what is chosen without it in %s, more than 1.5 times in %s, the most is %s. Expected and measured ratio (CPU) differ by a factor of %s in the median, %s in nine of ten.',
 		count(*), count(*) FILTER (WHERE node), count(*) FILTER (WHERE chosen_cpu > 1.1), count(*) FILTER (WHERE chosen_cpu > 1.5), round(max(chosen_cpu)::numeric, 2),
 		round(exp(percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(ln(expected / cpu))))::numeric, 2), round(exp(percentile_cont(0.9) WITHIN GROUP (ORDER BY abs(ln(expected / cpu))))::numeric, 2)) FROM ways;

@@ -54,7 +54,7 @@ CREATE TABLE plan (id serial, query integer, method text, settings text[], shape
 
 CREATE TABLE switch (name text, off text, usual text);
 INSERT INTO switch SELECT name, 'off', setting FROM pg_settings WHERE name IN ('enable_seqscan', 'enable_bitmapscan', 'enable_indexscan', 'enable_indexonlyscan', 'enable_nestloop', 'enable_hashjoin',
-	'enable_mergejoin', 'streambloom.enable_chunk_skip', 'max_parallel_workers_per_gather', 'parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size', 'min_parallel_index_scan_size');
+	'enable_mergejoin', 'streambloom.enable_skip', 'max_parallel_workers_per_gather', 'parallel_setup_cost', 'parallel_tuple_cost', 'min_parallel_table_scan_size', 'min_parallel_index_scan_size');
 UPDATE switch SET usual = current_setting(name);
 
 -- Sets the planner's switches. Those that are not given get their usual values.
@@ -68,7 +68,7 @@ CREATE FUNCTION combinations(is_join boolean, is_partitioned boolean, method tex
 	FROM (VALUES (0, '{}'::text[]), (1, '{enable_seqscan=off}'), (2, '{enable_bitmapscan=off}'), (3, '{enable_seqscan=off,enable_bitmapscan=off}')) a(x1, scan),
 		(VALUES (0, '{}'::text[]), (1, '{enable_indexscan=off,enable_indexonlyscan=off}')) b(x2, index),
 		(VALUES (0, '{}'::text[]), (1, '{max_parallel_workers_per_gather=0}'), (2, '{parallel_setup_cost=0,parallel_tuple_cost=0,min_parallel_table_scan_size=0,min_parallel_index_scan_size=0}')) c(x3, parallel),
-		(VALUES (0, '{}'::text[]), (1, '{streambloom.enable_chunk_skip=off}')) d(x4, skip),
+		(VALUES (0, '{}'::text[]), (1, '{streambloom.enable_skip=off}')) d(x4, skip),
 		(VALUES (0, '{}'::text[]), (1, '{enable_hashjoin=off,enable_mergejoin=off}'), (2, '{enable_nestloop=off,enable_mergejoin=off}'), (3, '{enable_nestloop=off,enable_hashjoin=off}')) e(x5, kind)
 	WHERE (x2 = 0 OR method = 'btree') AND (x4 = 0 OR is_partitioned AND method = 'bf') AND (x5 = 0 OR is_join)
 	ORDER BY x1 + x2 + x3 + x4 + x5, x1, x2, x3, x4, x5

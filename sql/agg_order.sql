@@ -14,7 +14,7 @@ BEGIN
 	RETURN (plan->0->'Plan'->>'Temp Written Blocks')::bigint + (plan->0->'Plan'->>'Temp Read Blocks')::bigint;
 END
 $$;
-SELECT call, temporary_blocks('SELECT ' || call || ' FROM visits') AS temporary_blocks FROM (VALUES
+SELECT temporary_blocks, count(*) AS calls, min(call) AS one FROM (VALUES
 	('bf_agg(DISTINCT item)'), ('bf_agg(DISTINCT item, 100000, 0.01)'),
 	('sbf_agg(item ORDER BY at)'), ('sbf_agg(item, 65536 ORDER BY at)'), ('sbf_agg(item, 65536, 0.001 ORDER BY at)'),
 	('sbf_agg_like(item, sbf_parameters(65536, cell_bits => 2) ORDER BY at)'), ('sbf_agg_like(DISTINCT item, sbf_parameters(65536, cell_bits => 2))'),
@@ -25,7 +25,7 @@ SELECT call, temporary_blocks('SELECT ' || call || ' FROM visits') AS temporary_
 	('tbf_agg_like(item, at, tbf_empty(100000, 0.01, ''7 days'', top => 100) ORDER BY at)'),
 	('tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at)'),
 	('tbf_agg_in_order(item, NULL, tbf_empty(100000, half_life => NULL, recurring_minimum => true) ORDER BY at)'),
-	('tbf_layout(tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at), ''flat'')')) c(call);
+	('tbf_layout(tbf_agg_in_order(item, at, tbf_empty(100000, minimum_increase => true) ORDER BY at), ''flat'')')) c(call), temporary_blocks('SELECT ' || call || ' FROM visits') GROUP BY 1;
 -- the test would notice temporary files
 SELECT temporary_blocks('SELECT string_agg(x, '''' ORDER BY at) FROM (SELECT at, repeat(''x'', 1000) AS x FROM visits OFFSET 0) wide') > 0 AS seen;
 -- tbf_layout() makes a flat filter, because an empty flat filter as argument is large; the result is the same

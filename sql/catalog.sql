@@ -8,7 +8,7 @@ CREATE TEMP VIEW member AS
 		NOT EXISTS (SELECT FROM pg_type WHERE d.classid = 'pg_type'::regclass AND oid = d.objid AND
 			(typcategory = 'A' OR EXISTS (SELECT FROM pg_class WHERE oid = typrelid AND relkind <> 'c')));
 CREATE TEMP VIEW functions AS
-	SELECT p.*, p.oid::regprocedure::text COLLATE "C" AS signature
+	SELECT p.*, p.oid::regprocedure::text COLLATE "C" AS signature, substring(p.proname FROM '^_?[a-z]+') COLLATE "C" AS family
 	FROM pg_proc p JOIN member m ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
 CREATE TEMP VIEW aggregates AS
 	SELECT f.*, a.* FROM functions f JOIN pg_aggregate a ON a.aggfnoid = f.oid;
@@ -36,21 +36,22 @@ WHERE (proname LIKE '\_%') <> (obj_description(oid, 'pg_proc') ~ '^(implementati
 ORDER BY 1;
 
 -- functions that no worker may run: those that write or lock an index, or read tables (of which a worker sees no temporary ones), and roll-ups, which set search_path
-SELECT signature FROM functions WHERE proparallel <> 's' ORDER BY 1;
+SELECT family, string_agg(DISTINCT proname, ' ') FROM functions WHERE proparallel <> 's' GROUP BY 1 ORDER BY 1;
 
 -- volatile ones: those that look into an index; and stable ones: that look at the clock (a time that is not given, the
 -- limit of the times of hits), at tables, or at the encoding of the client; and immutable ones that take a time
-SELECT signature FROM functions WHERE provolatile = 'v' ORDER BY 1;
-SELECT DISTINCT proname FROM functions WHERE provolatile = 's' ORDER BY 1;
+SELECT family, string_agg(DISTINCT proname, ' ') FROM functions WHERE provolatile = 'v' GROUP BY 1 ORDER BY 1;
+SELECT family, string_agg(DISTINCT proname, ' ') FROM functions WHERE provolatile = 's' GROUP BY 1 ORDER BY 1;
 SELECT signature FROM functions
 WHERE provolatile = 'i' AND prokind = 'f' AND 'timestamptz'::regtype = ANY (proargtypes::oid[])
 ORDER BY 1;
 
 -- not strict: tbf_empty(half_life => NULL), where not_after may be null, chunk_scan(NULL::relation), bf_fold() at the filter's own rate, parameters, states
-SELECT DISTINCT proname FROM functions WHERE NOT proisstrict AND prokind = 'f' ORDER BY 1;
+SELECT family, string_agg(DISTINCT proname, ' ') FROM functions WHERE NOT proisstrict AND prokind = 'f' GROUP BY 1 ORDER BY 1;
 
 -- functions that run with other rights, that claim to leak nothing, or that are not in C (those of roll-ups; bf_text_item and bf_untyped_item are text and have text's)
-SELECT signature FROM functions WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c')) ORDER BY 1;
+SELECT family, string_agg(DISTINCT proname, ' ') FROM functions
+WHERE prosecdef OR proleakproof OR (prokind = 'f' AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c')) GROUP BY 1 ORDER BY 1;
 
 -- functions over whole filters that the planner would think as cheap as an addition
 SELECT signature FROM functions

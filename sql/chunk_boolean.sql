@@ -1,6 +1,7 @@
 -- chunk_boolean: boolean columns. The planner rewrites their comparisons: flag = true becomes flag, flag = false NOT flag
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_boolean;
 SET search_path = chunk_boolean, public;
 SET client_min_messages = warning;
@@ -73,7 +74,7 @@ SELECT * FROM chunk_scan(NULL::clock, 'at', '10:00'::time);
 SELECT * FROM chunk_scan_any(NULL::clock, 'at', ARRAY['10:00'::time, '11:00']);
 RESET timezone;
 
--- Plain queries: the answer with ChunkSkip and without, and how many partitions it skipped. (PostgreSQL 15 does not use a bf index
+-- Plain queries: the answer with Skip and without, and its verdicts. (PostgreSQL 15 does not use a bf index
 -- for a scan of a boolean column; later versions do.)
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -85,11 +86,11 @@ DECLARE
 BEGIN
 	EXECUTE digest INTO mine;
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		skipped := coalesce(substring(line FROM '((Partitions|Scans) Skipped: \d+)'), skipped);
+		skipped := coalesce(substring(line FROM 'Verdicts: (.*)'), skipped);
 	END LOOP;
-	SET LOCAL streambloom.enable_chunk_skip = off;
+	SET LOCAL streambloom.enable_skip = off;
 	EXECUTE digest INTO plain;
-	SET LOCAL streambloom.enable_chunk_skip = on;
+	SET LOCAL streambloom.enable_skip = on;
 	RETURN CASE WHEN mine = plain THEN 'same, ' || split_part(mine, ' ', 1) || ' rows' ELSE mine || ' but plain ' || plain END || ', ' || skipped;
 END
 $$;

@@ -1,4 +1,4 @@
--- golden_values: every stored form of every type, byte by byte, as the first version that is frozen writes it (docs/compatibility.md). What
+-- golden_values: every stored form of every type, byte by byte, as the first version that is frozen writes it (docs/limits.md). What
 -- is stored must be written alike and read alike for ever. If a line fails, it is the change that is wrong, not the line.
 SET timezone = 'UTC';
 \pset format unaligned

@@ -13,7 +13,9 @@ INSERT INTO questions (operator, pattern) SELECT o, p FROM unnest(ARRAY['~', '~*
 	'\mquark\M', 'größe', '日本', '(item-7)7\.|abc', 'x*', 'list/(7|8)/item', '(?i)GRÖSSE', '[[:digit:]]{5}', 'a|b', '***=back\slash', 'back\\slash', '(?:two)\nlines', 'host(1)0 .*\1']) p;
 INSERT INTO questions (operator, pattern) SELECT '=', unnest(ARRAY['abc', 'ABC', '', ' ', 'a', 'quark', 'Größe', 'nowhere', 'under_score', '100% sure', 'phpMyAdmin/setup', 'GET /list/0/item-1.html HTTP/1.1" 200 host1']);
 CREATE INDEX lines_grams ON lines USING bf (line gram_ops (false_positive_rate = 0.001)) WITH (pages_per_range = 1);
-SELECT operator, pattern, answers(format('SELECT * FROM lines WHERE line %s %L', operator, pattern)) FROM questions ORDER BY id;
+-- "with_rows": those that have an answer
+SELECT operator, kind_of(answer), count(*), count(*) FILTER (WHERE answer !~ '^0') AS with_rows, min(pattern) AS one
+FROM questions, answers(format('SELECT * FROM lines WHERE line %s %L', operator, pattern)) answer GROUP BY 1, 2 ORDER BY 1, 2;
 -- several patterns, lists, what is not in the class
 SELECT q, answers('SELECT * FROM lines WHERE ' || q) FROM (VALUES ('line LIKE ''%404%'' AND line LIKE ''%item-7%'''), ('line LIKE ''%404%'' AND line LIKE ''%it%'''), ('line LIKE ''%sqlmap%'' OR line ~ ''quark'''),
 	('line LIKE ANY (ARRAY[''%quark%'', ''%item-77.%'', NULL])'), ('line LIKE ANY (''{}''::text[])'), ('line LIKE ALL (ARRAY[''%404%'', ''%item-7_0.%''])'), ('line ILIKE ANY (ARRAY[''%QUARK%'', ''%x%''])'), ('line ~ ANY (ARRAY[''quark'', ''item-77\.''])'),

@@ -1,4 +1,4 @@
--- index_overview: the view bf_indexes, and what it advises. (Damaged indexes, standbys: test/tap/035_index_overview.pl; other sessions:
+-- index_overview: the view bf_indexes, and what it advises. (Damaged indexes, standbys: test/tap/unreadable_indexes.pl; other sessions:
 -- test/isolation/specs/index_overview.spec.)
 
 CREATE TABLE log (day integer, uid integer, filler text DEFAULT repeat('x', 500)) PARTITION BY RANGE (day);

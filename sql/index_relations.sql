@@ -1,4 +1,5 @@
 -- index_relations: bf indexes on all kinds of relations, and after everything that is done to relations
+SET streambloom.enable_partition_scan = off;
 -- partitioned: an index on the parent makes indexes on its partitions: existing, new and attached ones
 CREATE TABLE access_log (at date, host integer, url text) PARTITION BY RANGE (at);
 CREATE TABLE access_log_1 PARTITION OF access_log FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');

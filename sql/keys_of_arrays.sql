@@ -10,8 +10,10 @@ INSERT INTO operators (operator) VALUES ('@>'), ('&&'), ('<@'), ('=');
 CREATE TABLE questions (id serial, attribute text, operand text);
 INSERT INTO questions (attribute, operand) SELECT 'numbers', unnest(ARRAY['{32}', '{17}', '{32,17}', '{17,32}', '{38,34,32,89}', '{}', '{NULL}', '{17,NULL}', '{32,32}', '{{17,32}}', '{-1}', '{1000003}', '{7,1000003,300}', '{1,2,3,17,32,7,89}']);
 INSERT INTO questions (attribute, operand) SELECT 'words', unnest(ARRAY['{rare}', '{Rare}', '{tag7}', '{tag7,even}', '{even,odd}', '{}', '{NULL}', '{"NULL"}', '{""}', '{a,b}', '{b,a,c}', '{nowhere}', '{nowhere,rare}', '{tag7,odd,a,b}']);
-CREATE FUNCTION ask(of text) RETURNS TABLE (question text, answer text) LANGUAGE sql AS $$
-	SELECT concat_ws(' ', attribute, operator, operand), answers(format('SELECT * FROM lists WHERE %s %s %L', attribute, operator, operand)) FROM questions q, operators o WHERE attribute = of ORDER BY q.id, o.id $$;
+-- "with_rows": those that have an answer
+CREATE FUNCTION ask(of text) RETURNS TABLE (question text, kind text, count bigint, with_rows bigint, one text) LANGUAGE sql AS $$
+	SELECT concat_ws(' ', attribute, operator), kind_of(answer), count(*), count(*) FILTER (WHERE answer !~ '^0'), min(operand)
+	FROM questions, operators, answers(format('SELECT * FROM lists WHERE %s %s %L', attribute, operator, operand)) answer WHERE attribute = of GROUP BY 1, 2 ORDER BY 1, 2 $$;
 
 CREATE INDEX lists_numbers ON lists USING bf (numbers) WITH (pages_per_range = 1);
 SELECT * FROM ask('numbers');

@@ -15,7 +15,8 @@ INSERT INTO questions (query) SELECT unnest(ARRAY['quick', 'quick|fox', 'quick&f
 	'!brown <-> quick', '!(quick <-> brown)', 'quick <-> (brown|and)', 'quick <-> absent', 'qui:* <-> brown', 'quick:A', 'quick:D', 'quick:BC', '!quick:A', '!quick:D', 'quick:A & title:A', 'quick:*A', 'title',
 	'page7 & !get', '!page7 & fox', '!!fox', '''straße''', '''STRASSE''', ''' spaces ''', '''''''quotes''', 'log & (absent | fox)', '(log <-> page7) | absent']);
 CREATE INDEX texts_words ON texts USING bf (words) WITH (pages_per_range = 1);
-SELECT query, answers(format('SELECT * FROM texts WHERE words @@ %L::tsquery', query)) FROM questions ORDER BY id;
+SELECT kind_of(answer), count(*), count(*) FILTER (WHERE answer !~ '^0') AS with_rows, min(query) AS one
+FROM questions, answers(format('SELECT * FROM texts WHERE words @@ %L::tsquery', query)) answer GROUP BY 1 ORDER BY 1;
 -- the operator's other name; an empty query; lists; NULL
 SELECT q, answers('SELECT * FROM texts WHERE ' || q) FROM (VALUES ('words @@@ ''quick & fox'''), ('words @@ ''''::tsquery'), ('words @@ ANY (''{quick,needle1001}''::tsquery[])'), ('words @@ ANY (''{}''::tsquery[])'),
 	('words @@ ALL (''{quick,fox}''::tsquery[])'), ('words @@ ''title'' OR words @@ ''needle1002'''), ('words @@ ''title'' AND words @@ ''!fox'''), ('words @@ NULL'), ('words IS NULL'),

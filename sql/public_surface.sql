@@ -19,7 +19,7 @@ CREATE TEMP VIEW functions AS
 	WHERE proname NOT LIKE '\_%' AND NOT proargtypes::oid[] && '{internal,cstring}'::regtype[]::oid[] AND prorettype <> 'cstring'::regtype AND
 		NOT EXISTS (SELECT FROM pg_type WHERE typsend = p.oid) AND NOT EXISTS (SELECT FROM pg_aggregate WHERE p.oid IN (aggtransfn, aggcombinefn, aggfinalfn));
 
--- the extension (that it is trusted is shown by test/tap/007: the view that tells it does not know extensions that are tested before they are installed)
+-- the extension (that it is trusted is shown by test/tap/upgrade_and_relocation: the view that tells it does not know extensions that are tested before they are installed)
 SELECT format('relocatable: %s', extrelocatable) FROM pg_extension WHERE extname = 'streambloom';
 
 -- types: category, storage, alignment; composite types with their columns

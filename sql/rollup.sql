@@ -1,5 +1,5 @@
 -- rollup: making, refreshing, asking and dropping roll-ups. Each count is compared with the exact answer of SQL over the rows that the
--- source had. test/tap/039_rollups_kept.pl replays logs; sql/rollup_refused.sql has what is refused.
+-- source had. test/tap/rollups_that_keep_themselves.pl replays logs; sql/rollup_refused.sql has what is refused.
 
 SET timezone = 'UTC';
 SET client_min_messages = warning;

@@ -1,5 +1,5 @@
 -- sbf_crawler: a crawler's frontier. Of a batch of links, one statement inserts those that were not seen before and
--- remembers all of them. The row lock on the filter makes workers take turns (test/tap/010_two_crawlers.pl has two of
+-- remembers all of them. The row lock on the filter makes workers take turns (test/tap/two_crawlers.pl has two of
 -- them).
 
 CREATE TABLE seen (crawl text PRIMARY KEY, urls sbf NOT NULL);

@@ -21,7 +21,15 @@ copy_source() {
 
 # make_extension [ARGUMENT...]: runs make in the copy, for the PostgreSQL that was found.
 # Bitcode for the JIT compiler would take as long again, and nothing here reads it; the Debian packages are built with it.
-make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" with_llvm=no "$@"; }
+make_extension() { as_server make -C "$work/src" -j"$(nproc)" PG_CONFIG="$PG_CONFIG" with_llvm=no "${compiler[@]}" "$@"; }
+
+# STREAMBLOOM_COMPILER=clang compiles with clang instead of PostgreSQL's compiler, whose options and headers it would warn of.
+compiler=()
+if [[ ${STREAMBLOOM_COMPILER:-} == clang ]]; then
+	export CC=clang CXX=clang++
+	not_ours='-Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes'
+	compiler=("CC=clang $not_ours" "CXX=clang++ $not_ours")
+fi
 
 # use_cluster: sets $bin, PGHOST, PGPORT and PGUSER for the cluster in $work.
 use_cluster() {
@@ -30,8 +38,8 @@ use_cluster() {
 	export PGHOST=$work PGPORT=5432 PGUSER=postgres
 }
 
-# install_extension [ARGUMENT...]: makes the private copy of PostgreSQL and installs the built extension in it.
-install_extension() {
+# copy_postgresql: makes the private copy of PostgreSQL.
+copy_postgresql() {
 	local programs libraries shared
 	programs=$("$PG_CONFIG" --bindir) libraries=$("$PG_CONFIG" --pkglibdir) shared=$("$PG_CONFIG" --sharedir)
 	use_cluster
@@ -41,8 +49,14 @@ install_extension() {
 		&& as_server cp --remove-destination "$programs"/{postgres,initdb,pg_ctl} "$bin" \
 		&& as_server cp -Rs "$libraries/." "$work/root$libraries" \
 		&& as_server cp -Rs "$shared/." "$work/root$shared" \
-		&& find "$work/root" -name 'streambloom*' -prune -exec rm -rf {} + \
-		&& run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
+		&& find "$work/root" -name 'streambloom*' -prune -exec rm -rf {} +
+}
+
+# install_extension [ARGUMENT...]: installs the built extension in the private copy of PostgreSQL.
+install_extension() {
+	use_cluster
+	[[ -x $bin/initdb ]] || copy_postgresql || return
+	run_logged "$work/install.log" make_extension "$@" install DESTDIR="$work/root"
 }
 
 # start_cluster [SETTING...]: initializes and starts a cluster with these lines in its postgresql.conf.

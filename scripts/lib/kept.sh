@@ -14,13 +14,14 @@ find_test() {
 	name=${name#"$repository"/}
 	case $name in
 	*/*.*) candidates=("$repository/$name") ;;
-	tap/* | attack/*) candidates=("$repository/test/$name"*.pl) ;;
+	tap/*) candidates=("$repository/test/$name.pl") ;;
+	attack/*) candidates=("$repository/test/$name"{,_*}.pl) ;;
 	unit/*) candidates=("$repository/test/$name"{,_test}.cpp) ;;
 	isolation/*) candidates=("$repository/test/isolation/specs/${name#*/}.spec") ;;
 	regress/*) candidates=("$repository/sql/${name#*/}.sql") ;;
 	*)
 		candidates=("$repository/sql/$name.sql" "$repository/test/isolation/specs/$name.spec" "$repository/test/unit/$name.cpp"
-			"$repository"/test/{tap,attack}/"$name"{,_*}.pl)
+			"$repository/test/tap/$name.pl" "$repository/test/attack/$name"{,_*}.pl)
 		;;
 	esac
 	for file in "${candidates[@]}"; do

@@ -39,51 +39,6 @@ read_log() {
 	if [[ -n $packer ]]; then "$packer" -dc -- "$1"; else cat -- "$1"; fi | escape_bytes
 }
 
-# The formats that format_of() can print. Each line has the name of a recipe of docs/logs.md, and an example of such a
-# log's lines.
-known_formats() {
-	cat <<-'FORMATS'
-		apache	192.0.2.7 - - [01/Mar/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5120 "-" "Mozilla/5.0"     (Apache, nginx)
-		json	{"time": "2026-03-01T10:00:00Z", "remote_addr": "192.0.2.7", "request_uri": "/", ...}
-		caddy	{"ts": 1772359200, "request": {"remote_ip": "192.0.2.7", "uri": "/", ...}, ...}
-		w3c	#Fields: date time c-ip cs-method cs-uri-stem sc-status ...                                (IIS, CloudFront)
-		alb	https 2026-03-01T10:00:00.000000Z app/balancer/50dc6c49 192.0.2.7:2817 ...                 (AWS ALB, ELB)
-		s3	79a59df900b9 bucket [01/Mar/2026:10:00:00 +0000] 192.0.2.7 - 3E57427F REST.GET.OBJECT ...  (Amazon S3)
-		squid	1772359200.000    919 192.0.2.7 TCP_MISS/200 5120 GET http://www.example.com/ ...
-		haproxy	192.0.2.7:33317 [01/Mar/2026:10:00:00.000] http-in static/srv1 10/0/30/69/109 200 ...
-	FORMATS
-}
-
-# format_of FILE: prints the format of the first line that has one. Returns 1 if no line has a format, 2 if all lines
-# are blank or there is none.
-format_of() {
-	local status=0
-	read_log "$1" 2>/dev/null | perl -ne '
-		BEGIN { $day = qr{\d\d/\w\w\w/\d{4}:\d\d:\d\d:\d\d}; $zone = qr{[+-]\d{4}} }
-		next if !/\S/;
-		$some = 1;
-		if (/^\s*\{/)
-		{
-			$format = "caddy" if /"ts"\s*:/ && /"request"\s*:\s*\{/ && /"uri"\s*:/;
-			$format ||= "json" if /"(?:time|ts|timestamp|\@timestamp|time_iso8601|time_local|msec|datetime|StartUTC|EdgeStartTimestamp|date)"\s*:/
-				&& /"(?:request|request_uri|uri|url|path|RequestPath|ClientRequestURI|httpRequest)"\s*:/;
-		}
-		elsif (/^#Fields:.*\sc-ip\s/) { $format = "w3c" }
-		elsif (/^[^ "]+ [^"]*\[$day $zone\] "/) { $format = "apache" }
-		elsif (/^\S+ \S+ \[$day $zone\] \S+ \S+ \S+ [A-Z0-9]+\.[A-Z0-9_.]+ /) { $format = "s3" }
-		elsif (/^(?:[a-z0-9]+ )?\d{4}-\d\d-\d\dT[0-9:.]+Z \S+ \S+:\d+ /) { $format = "alb" }
-		elsif (m{^\d+\.\d{3} +\d+ \S+ [A-Z_]+/\d{3} }) { $format = "squid" }
-		elsif (/\S+:\d+ \[$day\.\d+\] \S+ \S+ [-+0-9\/]+ /) { $format = "haproxy" }
-		if ($format) { print $format; exit }
-		END { $? = $format ? 0 : $some ? 1 : 2 }' || status=${PIPESTATUS[1]}
-	return "$status"
-}
-
-# names_in FILE: prints the names in the file's first JSON document, for an error message.
-names_in() {
-	read_log "$1" 2>/dev/null | perl -ne 'next if !/^\s*\{/; my %seen; print join ", ", grep { !$seen{$_}++ } /"([^"\\]{1,40})"\s*:/g; exit'
-}
-
 # recipe NAME: prints the block of docs/logs.md that has this name.
 recipe() {
 	awk -v mark="<!-- recipe: $1 -->" '

@@ -47,7 +47,7 @@ sub look_at
 	my $is_perl = $name =~ /\.(?:pl|pm)$/;
 	# pages show what programs print, and their code is indented as code
 	my $is_page = $name =~ /\.md$/;
-	my $indent = $is_page || $name =~ m{^debian/|(?:^|/)CMakeLists\.txt$|\.cmake$} ? 'any' : $name =~ /\.(?:yml|json)$/ ? 'space' : 'tab';
+	my $indent = $is_page || $name =~ m{^debian/|^test/drivers/|(?:^|/)CMakeLists\.txt$|\.cmake$} ? 'any' : $name =~ /\.(?:yml|json)$/ ? 'space' : 'tab';
 	my ($last, $number) = ('', 0);
 
 	open(my $file, '<:raw', $path) or die "cannot read $path: $!\n";

@@ -65,8 +65,8 @@ upgrades_lead_here() {
 
 # upgrades_lead_here must accept a way of two upgrade scripts, and must fail if the second one is missing.
 upgrades_are_judged() {
-	local first=(streambloom--0.0.8.sql streambloom--0.0.8--0.0.9.sql)
-	upgrades_lead_here "${first[@]}" "streambloom--0.0.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
+	local first=(streambloom--0.8.0.sql streambloom--0.8.0--0.8.9.sql)
+	upgrades_lead_here "${first[@]}" "streambloom--0.8.9--$(current_version).sql" && ! upgrades_lead_here "${first[@]}"
 }
 
 # debian/changelog must have the version of streambloom.control. What debian/control says before the first package must
@@ -91,19 +91,20 @@ decays_with_a_time() {
 }
 
 # Each step of the public workflow must be one of scripts/ci, except those before the checkout. The workflow must run
-# each step of scripts/ci, and test on PostgreSQL 15, 17, 18 and 19.
+# each step of scripts/ci, and test on PostgreSQL 15 to 19, with both compilers and on both processors.
 workflow_agrees() {
 	perl -e '
 		my ($ci, $workflow) = map { local (@ARGV, $/) = $_; <> } @ARGV;
 		my %known = map { $_ => 1 } map { split / \| / } $ci =~ /^([a-z][a-z0-9 |]*)\)/gm;
 		my @steps = map { s/ +$//r } $workflow =~ /^ *(?:- )?run: (\S.*)/gm;
 		for (grep { !/^apt-get update && apt-get install -y --no-install-recommends ca-certificates git$/ } @steps) {
-			/^scripts\/ci (\w+)( \S+| \$\{\{ matrix\.\w+ \}\})?$/ && $known{$1} or die "the workflow runs what no test runs: $_\n";
+			/^scripts\/ci (\w+)( \S+| \$\{\{ matrix\.[\w.]+ \}\})*$/ && $known{$1} or die "the workflow runs what no test runs: $_\n";
 			$used{$1} = 1;
 		}
 		$used{$_} or die "the workflow has no step $_\n" for keys %known;
 		my @versions = $workflow =~ /\{debian: \w+, postgresql: (\d+)\}/g;
-		"@versions" eq "15 17 18 19" or die "the workflow tests on PostgreSQL @versions\n";
+		"@versions" eq "15 16 17 18 19" or die "the workflow tests on PostgreSQL @versions\n";
+		$workflow =~ /^ *compiler: \[gcc, clang\]$/m && $workflow =~ /^ *runner: \[ubuntu-24.04, ubuntu-24.04-arm\]$/m or die "the workflow lacks a compiler or a processor\n";
 	' "$repository/scripts/ci" "$repository/.github/workflows/test.yml"
 }
 
@@ -147,6 +148,7 @@ checks() {
 	fi
 	verdict 'a version without a way to the current one is found' upgrades_are_judged
 	verdict 'debian/ is of the version of the control file' package_agrees
+	verdict 'the addresses are those of META.json, and no other file has one' perl "$repository/scripts/set-addresses" --check
 	verdict 'no link of the pages leads nowhere' "$here/lib/links.pl" "$repository"
 	verdict 'the navigation of the site has every page' pages_are_listed
 	verdict 'the scripts have manual pages' manual_is_made

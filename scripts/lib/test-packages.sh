@@ -7,6 +7,8 @@
 # this machine's apt: one to build in; a minimal one, in which the finished package is installed and tested; and, if the
 # sources are a clone of git, one more for the steps of the public workflow. Each is a folder in $work. Programs in them
 # do not see the processes of this machine, and those that in_system runs with --net do not see its network.
+#
+# scripts/make-release sets STREAMBLOOM_RELEASE to a folder that gets what was built.
 
 want_packaging() {
 	want mmdebstrap command -v mmdebstrap
@@ -83,7 +85,7 @@ installs() {
 }
 
 # Succeeds if every link between pages of a package leads to a file of that package.
-pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/postgresql-*-streambloom; }
+pages_keep_links() { "$here/lib/links.pl" "$1"/usr/share/doc/streambloom-doc; }
 
 # types_tutorial ROOT: a role that is no superuser creates the extension in a database of its own, and types the
 # packaged tutorial.
@@ -95,10 +97,12 @@ types_tutorial() {
 		pg_ctlcluster "$version" main start
 		as() { role=$1; shift; runuser -u postgres -- psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 		as postgres -c "CREATE ROLE plain" -c "CREATE DATABASE plain OWNER plain"
-		sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }" /usr/share/doc/postgresql-*-streambloom/docs/tutorial.md >/tmp/typed.sql
+		sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }" /usr/share/doc/streambloom-doc/docs/tutorial.md >/tmp/typed.sql
 		test "$(wc -l </tmp/typed.sql)" -gt 40 || { echo "the page has no blocks"; exit 1; }
 		cd /tmp
 		{ printf "SET ROLE plain;\n"; cat /tmp/typed.sql; } | as postgres -d plain >/tmp/typed.out
+		# Any role may preload what has a link in plugins.
+		as postgres -d "dbname=plain options=-clocal_preload_libraries=streambloom" -c "SELECT 1" >/dev/null
 		grep -A2 "counted_too_low" /tmp/typed.out | grep -qE "^ *[1-9][0-9]* \| +0 \|" || { echo "counts are too low, or the page was not typed to its end"; exit 1; }
 		pg_ctlcluster "$version" main stop'
 }
@@ -120,19 +124,17 @@ types_json() {
 	in_system "$root" sh -euc 'id newcomer 2>/dev/null || useradd -m newcomer; chmod 700 /home/newcomer' || return
 	json_log 200000 >"$root/home/newcomer/access.log" || return
 	in_system "$root" --net sh -euc '
-		pages=$(echo /usr/share/doc/postgresql-*-streambloom/docs)
+		pages=/usr/share/doc/streambloom-doc/docs
 		version=$(ls /etc/postgresql)
 		cd /root
 		eval "$(printf "%s\n" "$1" | sed "s/\<15\>/$version/")"
 		eval "$(printf "%s\n" "$2" | sed "s/\<NAME\>/newcomer/g")"
 		blocks() { sed -n "/^\`\`\`sql\$/,/^\`\`\`\$/ { /^\`\`\`/d; p }"; }
 		{
-			sed "/^## JSON lines/,\$d" "$pages/logs.md" | sed "/^## Apache/,\$d" | blocks
-			sed -n "/^## JSON lines/,/^## Caddy/p" "$pages/logs.md" | blocks
-			sed -n "/^## Into partitions/,\$p" "$pages/logs.md" | blocks
+			blocks <"$pages/logs.md"
 			sed -n "/^## What is in a filter/,\$p" "$pages/tutorial.md" | blocks
 		} >/tmp/json.sql
-		for part in "CREATE FUNCTION log_json" "j->>.remote_addr" "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
+		for part in "CREATE FUNCTION log_json" remote_addr "PARTITION OF" bf_agg chunk_scan tbf_rollup_top gram_ops; do
 			grep -q -e "$part" /tmp/json.sql || { echo "the pages have no block with $part"; exit 1; }
 		done
 		runuser -u newcomer -- sh -c "cd && psql -X -q -v ON_ERROR_STOP=1 -f /tmp/json.sql" >/tmp/json.out
@@ -145,6 +147,11 @@ types_json() {
 		pg_ctlcluster "$version" main stop' sh "$start" "$role"
 }
 
+# is_lean DEB: the package of the library wants the minor version of the headers that it was built with, and has no pages.
+is_lean() {
+	dpkg-deb -f "$1" Depends | grep -E 'postgresql-[0-9]+ \(>' && ! dpkg-deb -c "$1" | grep -E '\.md$|LICENSE'
+}
+
 # rest_of ROOT: fails if dpkg still knows the removed package, or if a file still has "streambloom" in its name. The
 # packages in /packages, which these tests have put there, do not count.
 rest_of() {
@@ -154,25 +161,30 @@ rest_of() {
 	[[ -z $left ]] || { printf '%s\n' "$left" && return 1; }
 }
 
-removes() { apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb | sed 's|^\./||; s/_.*//')" && rest_of "$1"; }
+# removes ROOT: purges the package, which warns of what keeps people out then.
+removes() {
+	local said
+	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb ./streambloom-doc_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
+		&& grep -q 'RESET session_preload_libraries' <<<"$said" || { printf '%s\n' "$said" && return 1; }
+}
 
 # packaged_tests ROOT: runs debian/tests as a distribution does.
 packaged_tests() {
 	unshare --mount --pid --fork --kill-child bash -c '
 		mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" || exit
 		# The other system does not have the folder that $TMPDIR names.
-		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom_*.dsc -- chroot "$0"' \
+		cd "$0/packages" && exec env -u TMPDIR autopkgtest --no-built-binaries ./*-streambloom_*.deb ./streambloom-doc_*.deb ./streambloom_*.dsc -- chroot "$0"' \
 		"$1" </dev/null | grep -E 'FAILED|^(not ok|[-+@]|\*\*\*|installcheck|autopkgtest)|^[^ ]+: (not found|error)'
 }
 
-# Runs the steps of the public workflow, with the suites "checks" and "regress" alone. As in the workflow, the checkout
-# is a clone that belongs to another user.
+# Runs the steps of the public workflow, with clang and the suites "checks" and "regress" alone. As in the workflow, the
+# checkout is a clone that belongs to another user.
 workflow_runs() {
 	local root=$1 version
-	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml")
+	version=$(sed -n "s/.*{debian: $2, postgresql: \([0-9]*\)}.*/\1/p" "$repository/.github/workflows/test.yml" | tail -n 1)
 	make_system "$root" "$2" && in_system "$root" sh -euc "$(sed -n 's/^ *- run: \(apt-get.*\)/\1/p' "$repository/.github/workflows/test.yml" | head -n 1)" \
 		&& git -c safe.directory='*' clone -q "$repository" "$root/checkout" \
-		&& in_system "$root" /checkout/scripts/ci test "${version:?}" checks regress
+		&& in_system "$root" /checkout/scripts/ci test "${version:?}" clang checks regress
 }
 
 # left_out WHY: a test cannot be run here. It counts as failed if suites of Debian were named, as for a release;
@@ -190,6 +202,7 @@ one_suite() {
 	verdict "$name: the packages build" build_packages "$build" "$name"
 	if ! compgen -G "$build/packages/*-streambloom_*.deb" >/dev/null; then return; fi
 	verdict "$name: lintian finds no error" in_system "$build" sh -c 'lintian --allow-root --fail-on error /packages/*.changes'
+	verdict "$name: a package wants the minor version of its headers, and has no pages" is_lean "$build"/packages/postgresql-*-streambloom_*.deb
 	verdict "$name: a clean system is made" make_system "$clean" "$name"
 	cp -r "$build/packages" "$clean/packages"
 	# All checks from here on need the package.
@@ -200,7 +213,17 @@ one_suite() {
 	verdict "$name: the links of the packaged pages lead somewhere" pages_keep_links "$clean"
 	verdict "$name: a plain role creates the extension and types the tutorial" types_tutorial "$clean"
 	verdict "$name: the package is removed without a rest" removes "$clean"
+	local image="$work/system/$name.oci.tar" server
+	server=$(ls "$clean/etc/postgresql")
+	if ((server >= 18)); then
+		verdict "$name: an image of the extension's files is made" extension_image "$clean"/packages/postgresql-*-streambloom_*.deb "streambloom:$server-$(current_version)-$name" "$image"
+		verdict "$name: a server finds the extension in it" extension_image_works "$clean" "$image"
+	fi
 	verdict "$name: the packaged tests pass" packaged_tests "$clean"
+	if [[ -n ${STREAMBLOOM_RELEASE:-} ]]; then
+		cp -r "$clean/packages" "$STREAMBLOOM_RELEASE/$name"
+		[[ ! -e $image ]] || cp "$image" "$STREAMBLOOM_RELEASE/streambloom-$(current_version)-pg$server-$name.oci.tar"
+	fi
 	rm -rf --one-file-system "$build" "$clean"
 	if [[ -e $repository/.github/workflows/test.yml && -e $repository/.git ]]; then
 		verdict "$name: the steps of the public workflow run in a clean system" workflow_runs "$clean" "$name"

@@ -1,5 +1,5 @@
 -- 25-decay.sql: decay functions. Each gives the weight of a hit by its age, for hits in a tbf without a half-life
--- (docs/decay.md).
+-- (docs/tbf.md).
 
 CREATE FUNCTION decay_exponential(age interval, half_life interval DEFAULT '7 days') RETURNS double precision
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

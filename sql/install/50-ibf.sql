@@ -1,4 +1,4 @@
--- 50-ibf.sql: the type ibf (docs/ibf.md)
+-- 50-ibf.sql: the type ibf (docs/sbf.md)
 
 CREATE TYPE ibf;
 

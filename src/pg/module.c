@@ -17,7 +17,7 @@
  *    certain point, for example to plan a query. Through hooks plain queries leave partitions unread that cannot hold
  *    what they look for (chunks/README.md). Other extensions use the same hooks, so each file that sets one keeps the
  *    previous function and calls it.
- *  - Plan nodes are registered by name: ChunkScan, ChunkSkip, PartitionScan, JoinKeys and JoinSkip. So a parallel
+ *  - Plan nodes are registered by name: PartitionScan, Skip and JoinKeys. So a parallel
  *    worker, which gets its plan as text, finds their functions.
  *
  * The library starts no background processes when it is loaded, and reserves no shared memory. (A parallel CREATE INDEX
@@ -34,11 +34,9 @@
 #include "base/call.h"
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
-#include "chunks/chunk_scan.h"
-#include "chunks/chunk_scan_node.h"
-#include "chunks/chunk_skip.h"
-#include "chunks/join_skip.h"
+#include "chunks/join_keys.h"
 #include "chunks/partition_scan.h"
+#include "chunks/skip.h"
 #include "index/handler.h"
 
 #if PG_VERSION_NUM < 160000
@@ -51,10 +49,8 @@ _PG_init(void)
 	call_init();
 	memory_init();
 	bf_index_init();
-	chunk_read_init();
-	chunk_scan_init();
-	chunk_skip_init();
-	join_skip_init();
+	skip_init();
+	join_key_paths_init();
 	chunk_paths_init();
 	partition_scan_init();
 	/* after all settings were declared: from now on any other name that begins with streambloom. is an error */

@@ -1,5 +1,5 @@
 # One session makes random relations of every kind with bf indexes on random columns, random changes, and random
-# queries. Each query must have the same rows with the indexes, ChunkSkip and chunk_scan() as without all of them. The
+# queries. Each query must have the same rows with the indexes, Skip and chunk_scan() as without all of them. The
 # test is short; for longer, in the environment of scripts/test:
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/010_index_one_session.pl

@@ -6,7 +6,7 @@
 #
 #   STREAMBLOOM_SECONDS=600 [STREAMBLOOM_SEED=7] perl test/attack/060_damaged_index.pl
 #
-# test/tap/024_damaged_index.pl does the same systematically, with a few values for each word.
+# test/tap/damaged_index.pl does the same systematically, with a few values for each word.
 use strict;
 use warnings;
 
@@ -113,7 +113,7 @@ my %ways = (
 	},
 );
 
-# 32 columns and 5,000 ranges. As in test/tap/024_damaged_index.pl the groups of 125 ranges have filters of alternating
+# 32 columns and 5,000 ranges. As in test/tap/damaged_index.pl the groups of 125 ranges have filters of alternating
 # sizes, so each of the 40 groups needs an entry of its own in the index's directory of groups. The meta page has room
 # for 34 entries; the others are on a directory page.
 sub make_large

@@ -62,7 +62,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN format('ERROR %s %s', SQLSTATE, SQLERRM);
 END
 $$;
--- Returns '=', the number of rows and, if `look` is true, what the plan has (i: a bf index, c: ChunkSkip, p: parallel
+-- Returns '=', the number of rows and, if `look` is true, what the plan has (i: a bf index, c: Skip, p: parallel
 -- workers). If answers differ, returns what differs. If the query fails with the indexes and without, only the
 -- SQLSTATEs must be the same. It may also fail only without the indexes, because with them it may not evaluate the row
 -- that causes the error.
@@ -83,7 +83,7 @@ BEGIN
 		seen := ' -';
 		EXECUTE switches[1];
 		FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-			seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%ChunkSkip%' THEN 'c' END, CASE WHEN line LIKE '%Gather%' THEN 'p' END);
+			seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%Skip%' THEN 'c' END, CASE WHEN line LIKE '%Gather%' THEN 'p' END);
 		END LOOP;
 	END IF;
 	RETURN format('%s = %s%s', number, split_part(plain, ' ', 1), seen);
@@ -97,7 +97,7 @@ SQL
 
 # ------------------------------------------------------------------ switches
 
-my @switches = ('enable_seqscan', 'enable_bitmapscan', $bf ? ('streambloom.enable_chunk_skip', 'streambloom.prefer_chunk_skip') : ());
+my @switches = ('enable_seqscan', 'enable_bitmapscan', $bf ? ('streambloom.enable_skip') : ());
 my $parallel = 'max_parallel_workers_per_gather = %d; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0';
 
 sub switched
@@ -359,7 +359,7 @@ sub ask
 		next if $q->{plain};
 		$run->count('plans looked at');
 		$run->count('plans with an index') if $seen =~ /i/;
-		$run->count('plans with ChunkSkip') if $seen =~ /c/;
+		$run->count('plans with Skip') if $seen =~ /c/;
 		$run->count('plans with workers') if $seen =~ /p/;
 	}
 	$run->fail_with($session, "a comparison ended with $state $message\n" . encode_utf8($sql[$answered] // '')) if $state ne '00000';

@@ -167,7 +167,7 @@ TEST(BfBuilder, TakesTheHashZero)
 		}
 }
 
-/* docs/layouts.md gives the size that this test demands. */
+/* bench/results/layouts.md gives the size that this test demands. */
 TEST(BfBuilder, IsSmallForFewItems)
 {
 	Memory memory;

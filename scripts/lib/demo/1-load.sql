@@ -1,17 +1,5 @@
--- 1-load.sql: makes access_log, in partitions by time, out of demo.hit, which the recipes of docs/logs.md have filled
--- from log_line. Then makes the filters, and checks that those of the partitions miss nothing. Variable: source, the
--- name of the log, which is shown.
-
-CREATE FUNCTION demo.verdict(ok boolean, what text) RETURNS text LANGUAGE sql
-	RETURN CASE WHEN ok THEN '[ok]   ' ELSE '[FAIL] ' END || what;
-CREATE FUNCTION demo.number(numeric) RETURNS text LANGUAGE sql
-	RETURN to_char($1, 'FM999,999,999,999,990');
-CREATE FUNCTION demo.in_column(numeric) RETURNS text LANGUAGE sql
-	RETURN to_char($1, '99,999,999,990');
-
--- Rows without a time, a host or a URL come from broken lines, or from comments of the W3C format. They are no hits.
-DELETE FROM demo.hit WHERE at IS NULL OR host IS NULL OR url IS NULL;
-SELECT count(*) AS lines FROM log_line WHERE (line ~ '^#(Software|Version|Date|Start-Date|End-Date|Fields|Remark):') IS NOT TRUE \gset
+-- 1-load.sql: makes access_log, in partitions by time, out of demo.hit (1-read.sql). Then makes the filters, and checks
+-- that those of the partitions miss nothing.
 
 CREATE TABLE access_log (at timestamptz NOT NULL, host text, method text, url text, status int, bytes bigint, referrer text, agent text)
 	PARTITION BY RANGE (at);
@@ -25,29 +13,17 @@ SELECT format('CREATE TABLE %I PARTITION OF access_log FOR VALUES FROM (%L) TO (
 FROM (SELECT DISTINCT date_trunc(:'unit', at) AS first FROM demo.hit WHERE at <= now() + interval '1 day') d
 ORDER BY first
 \gexec
-INSERT INTO access_log SELECT * FROM demo.hit WHERE at <= now() + interval '1 day';
+INSERT INTO access_log SELECT at, host, method, url, status, bytes, referrer, agent FROM demo.hit WHERE at <= now() + interval '1 day';
 VACUUM ANALYZE access_log;
 
-SELECT :lines - (SELECT count(*) FROM demo.hit) AS unparsed,
-	(SELECT count(*) FROM demo.hit WHERE at > now() + interval '1 day') AS future,
-	(SELECT count(*) FROM access_log) AS hits
-\gset
-SELECT count(*) AS partitions, :hits = 0 AS no_hits FROM pg_partition_tree('access_log') WHERE isleaf \gset
-DROP TABLE demo.hit;
-\if :no_hits
-	\warn 'No line of this is a whole line of its format: each lacks a time that the calendar has, a client or a URL.'
-	\warn 'docs/logs.md has the formats, and tells how to load another one.'
-	DO $$ BEGIN RAISE EXCEPTION 'there is nothing to show'; END $$;
-\endif
-
-SELECT format(E'%s lines of %s.\n%s hits of %s hosts on %s pages, %s to %s UTC, lie in the table\naccess_log, in %s partitions, one a %s.',
-		demo.number(:lines), :'source', demo.number(count(*)), demo.number(count(DISTINCT host)), demo.number(count(DISTINCT url)),
-		to_char(min(at), 'YYYY-MM-DD'), to_char(max(at), 'YYYY-MM-DD'), :partitions, :'unit')
-	|| CASE WHEN :unparsed > 0 THEN format(E'\n%s lines do not parse and were left out.', demo.number(:unparsed)) ELSE ' Every line parses.' END
-	|| CASE WHEN :future > 0 THEN format(E'\n%s lines are stamped in the future and were left out.', demo.number(:future)) ELSE '' END AS text,
-	-- Two recipes must not take the same line: there would be more hits than lines.
-	demo.verdict(:unparsed >= 0 AND count(*) = :lines - :unparsed - :future, 'every line is in the table or was counted as left out') AS verdict
+SELECT demo.number(count(*)) || ' hits of ' || demo.number(count(DISTINCT host)) || ' hosts on ' || demo.number(count(DISTINCT url)) || ' pages, '
+	|| to_char(min(at), 'YYYY-MM-DD') || ' to ' || to_char(max(at), 'YYYY-MM-DD') || E' UTC, lie in the table\naccess_log, in '
+	|| (SELECT count(*) FROM pg_partition_tree('access_log') WHERE isleaf) || ' partitions, one a ' || :'unit' || '.'
+	|| coalesce((SELECT E'\n' || demo.number(count(*)) || ' lines are stamped in the future and were left out.' FROM demo.hit
+		WHERE at > now() + interval '1 day' HAVING count(*) > 0), '') AS text,
+	demo.verdict(count(*) = (SELECT count(*) FROM demo.hit WHERE at <= now() + interval '1 day') AND count(*) > 0, 'every hit is in the table or was counted as left out') AS verdict
 FROM access_log \gset
+DROP TABLE demo.hit;
 \echo :text
 \echo
 \echo 'Now each partition gets two Bloom filters, of its hosts and of its pages, in a row of an ordinary table:'

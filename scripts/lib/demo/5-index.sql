@@ -6,7 +6,7 @@ SELECT host FROM access_log GROUP BY host ORDER BY count(*) BETWEEN 2 AND 20 DES
 
 -- The pages of tables and indexes that a query reads, including planning, and the time of the second of two runs. The
 -- pages are those that the session has counted for these relations. The plan's own count would include the catalogs
--- that chunk_scan() reads, and would lack what ChunkSkip asks before the first node begins.
+-- that chunk_scan() reads, and would lack what Skip asks before the first node begins.
 CREATE FUNCTION demo.pages_read() RETURNS bigint LANGUAGE sql AS
 	'SELECT sum(pg_stat_get_xact_blocks_fetched(oid))::bigint FROM pg_class WHERE relnamespace = ''public''::regnamespace AND relkind IN (''r'', ''i'')';
 CREATE FUNCTION demo.cost(query text, OUT pages bigint, OUT ms numeric) LANGUAGE plpgsql AS $$
@@ -30,9 +30,9 @@ INSERT INTO demo.asked SELECT 1, 'without an index', c.* FROM demo.cost(format('
 CREATE INDEX access_log_bf ON access_log USING bf (host, url);
 \set ECHO none
 VACUUM access_log;
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 INSERT INTO demo.asked SELECT 2, 'by the index', c.* FROM demo.cost(format('SELECT * FROM access_log WHERE host = %L', :'host')) c;
-RESET streambloom.enable_chunk_skip;
+RESET streambloom.enable_skip;
 INSERT INTO demo.asked SELECT 3, 'partitions skipped, too (LOAD ''streambloom'')', c.* FROM demo.cost(format('SELECT * FROM access_log WHERE host = %L', :'host')) c;
 INSERT INTO demo.asked SELECT 4, 'chunk_scan(), which does not even plan them', c.* FROM demo.cost(format('SELECT * FROM chunk_scan(NULL::access_log, %L, %L::text)', 'host', :'host')) c;
 \echo
@@ -54,10 +54,10 @@ DROP INDEX IF EXISTS access_log_host;
 SELECT demo.verdict((SELECT array_agg(l::text ORDER BY l::text) FROM access_log l WHERE host = :'host') =
 		(SELECT array_agg(l::text ORDER BY l::text) FROM chunk_scan(NULL::access_log, 'host', :'host'::text) l), 'the index and chunk_scan() find the same rows') AS same \gset
 SET enable_bitmapscan = off;
-SET streambloom.enable_chunk_skip = off;
+SET streambloom.enable_skip = off;
 SELECT count(*) AS exact FROM access_log WHERE host = :'host' \gset
 RESET enable_bitmapscan;
-RESET streambloom.enable_chunk_skip;
+RESET streambloom.enable_skip;
 SELECT demo.verdict(:exact = (SELECT count(*) FROM access_log WHERE host = :'host'), 'and as many as a scan of the whole table') AS whole \gset
 \echo :same
 \echo :whole

@@ -8,7 +8,7 @@
  * since version 0.8.0. Here it must not change as long as format version 1 exists (docs/format.md, test/unit/golden).
  *
  * The hash is fast, and its bits are well mixed, so any of them may choose a line, a block or a slot. It is not
- * secret: anybody can compute it, and find items whose hashes collide (docs/items.md, "When somebody else chooses the
+ * secret: anybody can compute it, and find items whose hashes collide (docs/bf.md, "When somebody else chooses the
  * items"). Sets of hashes in memory are protected against such items (sb_set_secret()). Stored filters cannot be: with
  * a secret of each database, filters of two databases could not be united.
  *

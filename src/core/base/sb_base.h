@@ -16,11 +16,10 @@ extern "C" {
 #define SB_NOEXCEPT
 #endif
 
-#if defined(__GNUC__)
-#define SB_NODISCARD __attribute__((warn_unused_result))
-#else
-#error "streambloom needs g++ or clang++: it uses 128-bit integers"
+#ifndef __SIZEOF_INT128__
+#error "streambloom needs a 64-bit system, and g++ or clang++: it uses 128-bit integers"
 #endif
+#define SB_NODISCARD __attribute__((warn_unused_result))
 
 /* Aligned to 8 bytes instead of 16, because an sb_memory promises no more. */
 __extension__ typedef unsigned __int128 sb_u128 __attribute__((aligned(8)));

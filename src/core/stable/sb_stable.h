@@ -30,7 +30,7 @@
  * the larger one of the two. If nothing within a window may be missed, take an abf (abf/sb_abf.h).
  *
  * Go on with stable_step.cpp for the step, sbf.cpp and ibf.cpp for what differs, stable_formula.cpp for the formulas,
- * docs/sbf.md and docs/ibf.md for users.
+ * docs/sbf.md for users.
  */
 #ifndef STREAMBLOOM_SB_STABLE_H
 #define STREAMBLOOM_SB_STABLE_H

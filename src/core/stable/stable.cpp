@@ -78,7 +78,7 @@ static int best_hashes(double fpr, int bits, sb_scheme scheme)
  * The number of evictions in a step (P) that a plan chooses. It may be too large or NaN. An ibf of multi_class with as
  * many evictions as an sbf keeps the rate whatever the importances are. But it forgets important items sooner than the
  * sbf does: in an sbf every item sets its cells to Max, also cells that it shares with important items. With fewer
- * evictions, just enough for uniform importances, an ibf remembers important items much longer (docs/ibf.md has the
+ * evictions, just enough for uniform importances, an ibf remembers important items much longer (docs/sbf.md has the
  * figures). So multi_class and value_weighted are planned for uniform importances; ranks are always uniform. For
  * two_class the share of important items is not known, so the plan keeps the rate whatever that share is.
  */

@@ -14,7 +14,7 @@
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 
-#include "index/class_options.h"
+#include "index/handler.h"
 
 /* An index pays only if a look-up of a rare value reads at most this share of the table's pages. */
 #define WORTH 0.25

@@ -204,6 +204,69 @@ sb_interval_infinity(const Interval *interval)
 #define SB_EXPLAIN_ARGUMENT
 #endif
 
+/* Begin scans of an index. PostgreSQL 18 added an argument, the counters of EXPLAIN; 19 added the options of a scan. */
+#if PG_VERSION_NUM >= 190000
+#define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, NULL, keys, 0, SO_NONE)
+#elif PG_VERSION_NUM >= 180000
+#define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, NULL, keys, 0)
+#else
+#define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, keys, 0)
+#endif
+#if PG_VERSION_NUM >= 180000
+#define sb_index_beginscan_bitmap(index, snapshot, keys) index_beginscan_bitmap(index, snapshot, NULL, keys)
+#else
+#define sb_index_beginscan_bitmap(index, snapshot, keys) index_beginscan_bitmap(index, snapshot, keys)
+#endif
+
+/*
+ * Begin scans of a table: of all of it, and of the pages of a bitmap. PostgreSQL 19 added the options of a scan; only 17
+ * asks whether the rows are needed.
+ */
+#if PG_VERSION_NUM >= 190000
+#define sb_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL, SO_NONE)
+#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL, SO_NONE)
+#else
+#define sb_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL)
+#if PG_VERSION_NUM >= 180000 || PG_VERSION_NUM < 170000
+#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL)
+#else
+#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL, true)
+#endif
+#endif
+
+/*
+ * The plan for run-time pruning of an Append over these paths, or NULL. PostgreSQL 18 returns its place in a list of the
+ * planner, from which it is taken out here.
+ */
+#if PG_VERSION_NUM >= 180000
+#define sb_make_partition_pruneinfo(root, rel, paths, conditions) \
+	(make_partition_pruneinfo(root, rel, paths, conditions) < 0 ? NULL : (Node *) llast((root)->partPruneInfos))
+#else
+#define sb_make_partition_pruneinfo(root, rel, paths, conditions) \
+	((Node *) make_partition_pruneinfo(root, rel, paths, conditions))
+#endif
+
+/* Opens a relation of the range table until the execution ends. PostgreSQL 18 added an argument. */
+#if PG_VERSION_NUM >= 180000
+#define sb_open_range_table_relation(estate, number) ExecGetRangeTableRelation(estate, number, false)
+#else
+#define sb_open_range_table_relation(estate, number) ExecGetRangeTableRelation(estate, number)
+#endif
+
+/* The subplans of an Append that run-time pruning leaves for a scan. PostgreSQL 18 added an argument. */
+#if PG_VERSION_NUM >= 180000
+#define sb_find_matching_subplans(state) ExecFindMatchingSubPlans(state, false, NULL)
+#else
+#define sb_find_matching_subplans(state) ExecFindMatchingSubPlans(state, false)
+#endif
+
+/* The strategy of a PathKey, as a number of a B-tree's operator. */
+#if PG_VERSION_NUM >= 180000
+#define sb_pathkey_strategy(key) ((key)->pk_cmptype == COMPARE_LT ? BTLessStrategyNumber : BTGreaterStrategyNumber)
+#else
+#define sb_pathkey_strategy(key) ((key)->pk_strategy)
+#endif
+
 /* Does the statement change rows of the relation that has the number `relid` in its range table? */
 #if PG_VERSION_NUM >= 190000
 #define sb_is_result_relation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)

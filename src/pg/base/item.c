@@ -29,7 +29,7 @@
  * parameter without a type is read as what the kind stands for (item_hash_for()).
  *
  * What must be known about a type is found once for a call in a query, and kept in an ItemHasher, mostly in fn_extra
- * of the calling function. For each row after that, item_hash() only branches to the way to hash. docs/items.md is for
+ * of the calling function. For each row after that, item_hash() only branches to the way to hash. docs/bf.md is for
  * users; docs/format.md has the bytes that are hashed.
  */
 #include "base/item.h"

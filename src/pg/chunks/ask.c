@@ -5,7 +5,7 @@
  * A *chunk* is a part of a relation that can be read or left alone: mostly a partition of a table. A query for host =
  * 'x' over a thousand partitions reads all of them, if nothing tells PostgreSQL that 'x' is in three of them only. A
  * bf index on the column can tell (../index/handler.c begins with what that is): it says "no" for certain, or "maybe".
- * So chunk_scan() and the plan nodes ChunkSkip, PartitionScan and JoinSkip ask the indexes of each chunk before they
+ * So chunk_scan() and the plan nodes Skip and PartitionScan ask the indexes of each chunk before they
  * read the chunk. All four do so through this file.
  *
  * There are three ways to ask:
@@ -14,10 +14,10 @@
  *    looks at its pages without opening the index or the chunk. This takes about half a microsecond if the pages are in
  *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes one of the other
  *    ways.
- *  - an index that is opened: chunk_ask_index() for ChunkSkip, whose plan names the indexes; chunk_ask_clause() for
+ *  - an index that is opened: chunk_ask_index() for Skip, whose plan names the indexes; chunk_ask_clause() for
  *    chunk_scan() and PartitionScan, which have a condition, and find the indexes of each chunk that can answer it.
  *    These are asked one after the other until one says no.
- *  - for the pages (chunk_ask_for_spans()): JoinSkip has many values, the keys of a hash join, and wants to know which
+ *  - for the pages (chunk_ask_for_spans()): Skip has many values, the keys of a hash join, and wants to know which
  *    pages may have any of them.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
@@ -37,6 +37,7 @@
  */
 #include "chunks/ask.h"
 
+#include "access/genam.h"
 #include "access/relation.h"
 #include "lib/stringinfo.h"
 #include "pgstat.h"
@@ -158,7 +159,7 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 
 /*
  * Asks an open index, and sets *verdict. If there is a cache, it remembers how the index is asked, provided that it may
- * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for ChunkSkip that of
+ * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for Skip that of
  * the index, for chunk_scan() and PartitionScan that of the table.
  *
  * Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The lock is taken
@@ -210,6 +211,18 @@ chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict
 }
 
 bool
+chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid oid, BfSpans *spans)
+{
+	Relation	index = chunk_open_index(heap, oid, bf_index_am_oid());
+
+	if (index == NULL)
+		return false;
+	bf_index_find_spans(asker->search, index, heap, spans);
+	relation_close(index, AccessShareLock);
+	return true;
+}
+
+bool
 chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
 					BfPatience *patience, BfSpans *spans)
 {
@@ -245,6 +258,14 @@ are_alike(const QuestionKey *a, const QuestionKey *b)
 		a->collation == b->collation && a->function == b->function;
 }
 
+/* The value that a key searches for. */
+static Datum
+value_of(const ChunkClause *clause, const QuestionKey *key)
+{
+	return key->argument != NULL && IsA(key->argument, Const) ? ((const Const *) key->argument)->constvalue :
+		clause->value;
+}
+
 /*
  * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the last search
  * is used again.
@@ -258,46 +279,93 @@ set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
 	if (clause->asker.search != NULL && are_alike(&clause->key, key))
 		return;
 	MemoryContextReset(clause->context);
+	chunk_set_scan_key(&clause->entry, key, value_of(clause, key));
 	clause->key = *key;
 	clause->key.argument = NULL;	/* the argument does not live as long as the clause */
-	chunk_set_scan_key(&clause->entry, key, clause->value);
 	caller = MemoryContextSwitchTo(clause->context);
 	clause->asker.search = bf_index_begin_search(&clause->entry, 1, snapshot);
 	MemoryContextSwitchTo(caller);
 }
 
+/* Returns the table's indexes if one may answer the clause for this snapshot. */
+static List *
+indexes_to_ask(const ChunkClause *clause, Relation heap, Snapshot snapshot)
+{
+	return OidIsValid(clause->method) && IsMVCCSnapshot(snapshot) && heap->rd_rel->relhasindex ?
+		RelationGetIndexList(heap) : NIL;
+}
+
+/*
+ * Opens this one of the indexes if it can answer the clause, and sets *key. Otherwise returns NULL, and leaves nothing
+ * locked.
+ */
+static Relation
+open_to_ask(ChunkClause *clause, Relation heap, const List *indexes, Oid oid, QuestionKey **key)
+{
+	Relation	index;
+	List	   *keys;
+
+	/* If there is only one index, it is cheaper to open it than to look up its access method first. */
+	if (list_length(indexes) > 1 && !chunk_has_method(oid, clause->method))
+		return NULL;
+	index = chunk_open_index(heap, oid, clause->method);
+	if (index == NULL)
+		return NULL;
+	keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, list_make1(clause->clause), &clause->known);
+	if (keys == NIL)
+	{
+		relation_close(index, AccessShareLock);
+		return NULL;
+	}
+	*key = linitial(keys);
+	return index;
+}
+
 void
 chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict)
 {
-	List	   *clauses;
-	List	   *indexes;
+	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
 	ListCell   *cell;
 
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
 	clause->asker.few.attribute = 0;
-	if (!OidIsValid(clause->method) || !IsMVCCSnapshot(snapshot) || !heap->rd_rel->relhasindex)
-		return;
-	clauses = list_make1(clause->clause);
-	indexes = RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
-		Relation	index;
-		List	   *keys;
+		QuestionKey *key;
+		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
 
-		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
-		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), clause->method))
-			continue;
-		index = chunk_open_index(heap, lfirst_oid(cell), clause->method);
 		if (index == NULL)
 			continue;
-		keys = chunk_keys_of_index(index, 1, clauses, &clause->known);
-		if (keys != NIL)
-		{
-			set_search(clause, linitial(keys), snapshot);
-			ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
-		}
+		set_search(clause, key, snapshot);
+		ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
 		relation_close(index, AccessShareLock);
 		if (!chunk_is_read(verdict))
 			break;
 	}
+}
+
+bool
+chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages)
+{
+	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
+	ListCell   *cell;
+
+	foreach(cell, indexes)
+	{
+		QuestionKey *key;
+		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
+		ScanKeyData entry;
+		IndexScanDesc scan;
+
+		if (index == NULL)
+			continue;
+		chunk_set_scan_key(&entry, key, value_of(clause, key));
+		scan = sb_index_beginscan_bitmap(index, snapshot, 1);
+		index_rescan(scan, &entry, 1, NULL, 0);
+		(void) index_getbitmap(scan, pages);
+		index_endscan(scan);
+		relation_close(index, AccessShareLock);
+		return true;
+	}
+	return false;
 }

@@ -1,13 +1,14 @@
 /*
  * ask.h: asks the `bf` indexes of a chunk whether the chunk may hold rows that match, and says why the chunk is left
  * alone or read. A chunk is a leaf partition, an inheritance child, or a table itself. chunk_scan() and the nodes
- * ChunkSkip, PartitionScan and JoinSkip ask through these functions only.
+ * Skip and PartitionScan ask through these functions only.
  */
 #ifndef STREAMBLOOM_PG_CHUNKS_ASK_H
 #define STREAMBLOOM_PG_CHUNKS_ASK_H
 
 #include "base/compat.h"
 
+#include "nodes/tidbitmap.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -89,7 +90,7 @@ typedef struct ChunkAsker
 
 /*
  * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk. `chunk` is
- * the OID of the chunk; ChunkSkip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
+ * the OID of the chunk; Skip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
  * chunks that are asked one after the other.
  *
  * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
@@ -107,6 +108,13 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, Ch
  * REQUIRES: the heap is locked.
  */
 extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
+
+/*
+ * Sets *spans to the pages that may hold a row, as the index says that was asked last by chunk_ask_index() or
+ * chunk_ask_memory(). Takes no predicate lock, and does not count as an index scan: that question did. Returns false if
+ * the index can no longer be asked. REQUIRES: the heap is locked.
+ */
+extern bool chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid index, BfSpans *spans);
 
 /*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
@@ -149,5 +157,12 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
  * REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the snapshot sees.
  */
 extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
+
+/*
+ * Adds the pages that may hold rows which satisfy the clause to *pages, by the first index that can answer it. Returns
+ * false if there is none. Takes the predicate lock of an index scan, and counts as one. REQUIRES: as
+ * chunk_ask_clause().
+ */
+extern bool chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages);
 
 #endif

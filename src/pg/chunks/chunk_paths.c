@@ -6,10 +6,8 @@
 
 #include "optimizer/paths.h"
 
-#include "chunks/chunk_scan_node.h"
-#include "chunks/chunk_skip.h"
-#include "chunks/join_skip.h"
 #include "chunks/partition_scan.h"
+#include "chunks/skip.h"
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist;
 
@@ -18,17 +16,19 @@ change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte
 {
 	if (previous_set_rel_pathlist)
 		previous_set_rel_pathlist(root, rel, relid, rte);
-	chunk_scan_add_path(root, rel, rte);
-	partition_scan_add_path(root, rel, rte);
-	chunk_skip_prefer(root, rel, rte);
-	join_skip_add_parameterized(root, rel, rte);
+	partition_scan_change_paths(root, rel, rte);
+	skip_add_paths(root, rel, rte);
+}
+
+bool
+chunk_paths_are_last(void)
+{
+	return set_rel_pathlist_hook == change_paths;
 }
 
 void
 chunk_paths_init(void)
 {
-	chunk_skip_paths_init();
-	join_skip_paths_init();
 	previous_set_rel_pathlist = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = change_paths;
 }

@@ -84,55 +84,44 @@ without_relabels(Node *node)
 	return node;
 }
 
-/*
- * Returns the expression that a column of the index stands for, with this varno in its Vars. If the index column is a
- * plain column of the table, returns NULL and sets *attribute to the number of that column.
- */
-static Node *
-index_expression(Relation index, int column, Index varno, AttrNumber *attribute)
-{
-	List	   *expressions;
-	int			number = 0;
-	Node	   *result;
-
-	*attribute = index->rd_index->indkey.values[column];
-	if (*attribute != 0)
-		return NULL;
-	expressions = RelationGetIndexExpressions(index);
-	for (int i = 0; i < column; i++)
-		number += index->rd_index->indkey.values[i] == 0;
-	result = copyObject(list_nth(expressions, number));
-	if (varno != 1)
-		ChangeVarNodes(result, 1, varno, 0);
-	return without_relabels(result);
-}
-
 /* Is the operand the column or expression that this column of the index stands for? */
 static bool
-is_index_column(Relation index, int column, Index varno, Node *operand)
+is_index_column(const IndexOptInfo *index, int column, Index varno, Node *operand)
 {
-	AttrNumber	attribute;
-	Node	   *expression;
+	int			number = 0;
 
 	operand = without_relabels(operand);
 	if (operand == NULL)
 		return false;
 	if (IsA(operand, Var))
 	{
-		Var		   *var = (Var *) operand;
+		const Var  *var = (const Var *) operand;
 
 		return var->varno == varno && var->varlevelsup == 0 && var->varattno != 0 &&
-			var->varattno == index->rd_index->indkey.values[column];
+			var->varattno == index->indexkeys[column];
 	}
-	expression = index_expression(index, column, varno, &attribute);
-	return expression != NULL && equal(expression, operand);
+	if (index->indexkeys[column] != 0)
+		return false;
+	for (int i = 0; i < column; i++)
+		number += index->indexkeys[i] == 0;
+	return equal(without_relabels(list_nth(index->indexprs, number)), operand);
 }
 
-/* Can the expression be evaluated without a row, and has it the same value for all rows? */
 static bool
-is_argument(Node *node)
+has_column_of(Node *node, const Index *varno)
 {
-	return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node);
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+		return ((Var *) node)->varno == *varno;
+	return expression_tree_walker(node, has_column_of, (void *) varno);
+}
+
+/* Can the expression be evaluated without a row of the table, and has it the same value for all its rows? */
+static bool
+is_argument(Node *node, Index varno)
+{
+	return !has_column_of(node, &varno) && !contain_volatile_functions(node) && !contain_subplans(node);
 }
 
 /*
@@ -142,11 +131,11 @@ is_argument(Node *node)
  * it for granted that no row matches a value that is NULL, and no NULL in the column matches any value.
  */
 static bool
-is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOperator *known)
+is_answerable(const IndexOptInfo *index, int column, Oid operator, Oid collation, ChunkOperator *known)
 {
-	Oid			family = index->rd_opfamily[column];
+	Oid			family = index->opfamily[column];
 
-	if (OidIsValid(index->rd_indcollation[column]) && index->rd_indcollation[column] != collation)
+	if (OidIsValid(index->indexcollations[column]) && index->indexcollations[column] != collation)
 		return false;
 	if (known->family != family || known->operator != operator)
 	{
@@ -169,7 +158,7 @@ is_answerable(Relation index, int column, Oid operator, Oid collation, ChunkOper
  * turns "operand = true" into "operand", and "operand = false" into "NOT operand".
  */
 static QuestionKey *
-key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
+key_of_boolean_clause(const IndexOptInfo *index, int column, Index varno, Node *clause, ChunkOperator *known)
 {
 	QuestionKey *key = palloc0(sizeof(QuestionKey));
 	bool		value = true;
@@ -207,12 +196,12 @@ key_of_boolean_clause(Relation index, int column, Index varno, Node *clause, Chu
 
 /* The key that a clause gives for a column of the index, or NULL. */
 static QuestionKey *
-key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperator *known)
+key_of_clause(const IndexOptInfo *index, int column, Index varno, Node *clause, ChunkOperator *known)
 {
 	QuestionKey key = {.column = column + 1};
 	Oid			operator;
 
-	if (index->rd_opcintype[column] == BOOLOID)
+	if (index->opcintype[column] == BOOLOID)
 	{
 		QuestionKey *of_boolean = key_of_boolean_clause(index, column, varno, clause, known);
 
@@ -264,7 +253,7 @@ key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperat
 	}
 	else
 		return NULL;
-	if (!is_answerable(index, column, operator, key.collation, known) || !is_argument((Node *) key.argument))
+	if (!is_answerable(index, column, operator, key.collation, known) || !is_argument((Node *) key.argument, varno))
 		return NULL;
 	key.strategy = known->strategy;
 	key.subtype = known->right_type;
@@ -272,13 +261,16 @@ key_of_clause(Relation index, int column, Index varno, Node *clause, ChunkOperat
 	return memcpy(palloc(sizeof key), &key, sizeof key);
 }
 
-List *
-chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known)
+/*
+ * Like chunk_keys_of_index(). All wanted rows satisfy the clauses `given` too: a partial index can be asked if both lists
+ * together imply its predicate.
+ */
+static List *
+keys_of_index(const IndexOptInfo *index, Index varno, List *clauses, List *given, ChunkOperator *known)
 {
 	List	   *keys = NIL;
-	List	   *predicate;
 
-	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
+	for (int column = 0; column < index->nkeycolumns; column++)
 	{
 		ListCell   *cell;
 
@@ -290,56 +282,126 @@ chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *k
 				keys = lappend(keys, key);
 		}
 	}
-
-	/* a partial index can only be asked if all wanted rows are in it */
-	if (keys == NIL || heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+	if (keys == NIL || index->indpred == NIL ||
+		predicate_implied_by(index->indpred, list_concat_copy(clauses, given), false))
 		return keys;
-	predicate = copyObject(RelationGetIndexPredicate(index));
-	if (varno != 1)
-		ChangeVarNodes((Node *) predicate, 1, varno, 0);
-	return predicate_implied_by(predicate, clauses, false) ? keys : NIL;
+	return NIL;
 }
 
 List *
-chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder)
+chunk_keys_of_index(const IndexOptInfo *index, Index varno, List *clauses, ChunkOperator *known)
 {
-	List	   *questions = NIL;
-	List	   *indexes;
+	return keys_of_index(index, varno, clauses, NIL, known);
+}
+
+/* -------------------------------------------------------------- questions */
+
+static List *questions(const List *indexes, Index varno, List *clauses, List *given, ChunkFinder *finder);
+
+/* Returns the question that an OR gives, or NULL if one of its arms gives none. */
+static ChunkQuestion *
+question_of_or(const List *indexes, Index varno, BoolExpr *clause, List *given, ChunkFinder *finder)
+{
+	ChunkQuestion *question = palloc0(sizeof(ChunkQuestion));
 	ListCell   *cell;
 
-	if (clauses == NIL || !heap->rd_rel->relhasindex)
-		return NIL;
-	if (!OidIsValid(finder->method))
-		finder->method = bf_index_am_oid();
-	if (!OidIsValid(finder->method))
-		return NIL;
-	indexes = RelationGetIndexList(heap);
+	foreach(cell, clause->args)
+	{
+		Node	   *arm = lfirst(cell);
+		List	   *of_arm = questions(indexes, varno,
+									   is_andclause(arm) ? ((BoolExpr *) arm)->args : list_make1(arm), given, finder);
+
+		if (of_arm == NIL)
+			return NULL;
+		question->arms = lappend(question->arms, of_arm);
+	}
+	return question;
+}
+
+static List *
+questions(const List *indexes, Index varno, List *clauses, List *given, ChunkFinder *finder)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
 	foreach(cell, indexes)
 	{
-		/*
-		 * The index is not locked. But the table is, so the index cannot be dropped (DROP INDEX CONCURRENTLY waits for
-		 * the lock on the table), and its columns, operator classes and predicate do not change. The index may become
-		 * invalid, or get other storage. So whoever asks the index locks it first, and tests it again.
-		 */
-		Relation	index = RelationIdGetRelation(lfirst_oid(cell));
-		List	   *keys = NIL;
+		const IndexOptInfo *index = lfirst_node(IndexOptInfo, cell);
+		List	   *keys;
 
-		if (!RelationIsValid(index))
+		if (index->relam != finder->method || index->hypothetical)
 			continue;
-		if (is_usable(index, heap, finder->method))
-			keys = chunk_keys_of_index(index, varno, clauses, &finder->operator);
-		RelationClose(index);
+		keys = keys_of_index(index, varno, clauses, given, &finder->operator);
 		if (keys != NIL)
 		{
-			ChunkQuestion *question = palloc(sizeof(ChunkQuestion));
+			ChunkQuestion *question = palloc0(sizeof(ChunkQuestion));
 
-			question->index = lfirst_oid(cell);
+			question->index = index->indexoid;
 			question->keys = keys;
-			questions = lappend(questions, question);
+			result = lappend(result, question);
 		}
 	}
-	list_free(indexes);
-	return questions;
+	foreach(cell, clauses)
+	{
+		ChunkQuestion *question;
+
+		if (!is_orclause(lfirst(cell)))
+			continue;
+		question = question_of_or(indexes, varno, lfirst(cell), list_concat_copy(given, clauses), finder);
+		if (question != NULL)
+			result = lappend(result, question);
+	}
+	return result;
+}
+
+/* Finds the method once. Returns false if the database has none, so that no index can be asked. */
+static bool
+find_method(ChunkFinder *finder)
+{
+	if (!OidIsValid(finder->method))
+		finder->method = bf_index_am_oid();
+	return OidIsValid(finder->method);
+}
+
+List *
+chunk_questions(const List *indexes, Index varno, const List *clauses, ChunkFinder *finder)
+{
+	List	   *bare = NIL;
+	const ListCell *cell;
+
+	if (indexes == NIL || clauses == NIL || !find_method(finder))
+		return NIL;
+	foreach(cell, clauses)
+	{
+		Node	   *clause = lfirst(cell);
+
+		bare = lappend(bare, IsA(clause, RestrictInfo) ? (Node *) ((RestrictInfo *) clause)->clause : clause);
+	}
+	return questions(indexes, varno, bare, NIL, finder);
+}
+
+IndexOptInfo *
+chunk_index_info(Relation index, Index varno)
+{
+	IndexOptInfo *info = makeNode(IndexOptInfo);
+
+	info->indexoid = RelationGetRelid(index);
+	info->relam = index->rd_rel->relam;
+	info->nkeycolumns = info->ncolumns = IndexRelationGetNumberOfKeyAttributes(index);
+	info->indexkeys = palloc(info->ncolumns * sizeof(int));
+	for (int i = 0; i < info->ncolumns; i++)
+		info->indexkeys[i] = index->rd_index->indkey.values[i];
+	info->indexcollations = index->rd_indcollation;
+	info->opfamily = index->rd_opfamily;
+	info->opcintype = index->rd_opcintype;
+	info->indexprs = RelationGetIndexExpressions(index);
+	info->indpred = RelationGetIndexPredicate(index);
+	if (varno != 1)
+	{
+		ChangeVarNodes((Node *) info->indexprs, 1, varno, 0);
+		ChangeVarNodes((Node *) info->indpred, 1, varno, 0);
+	}
+	return info;
 }
 
 void

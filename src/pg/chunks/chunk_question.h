@@ -5,9 +5,14 @@
  * A *key* is a condition that one column of an index can answer. Its forms are column = argument, column = ANY
  * (argument), these two with another operator of the column's operator family, and column IS NULL. A boolean column
  * has more forms: the planner turns column = true into `column`, and column = false into NOT column. These are keys
- * too, and so are IS TRUE, IS FALSE and IS UNKNOWN. A *question* is an index with the keys that it can be asked. The
- * argument of a key is an expression without columns, volatile functions and sub-plans; the caller decides when to
- * evaluate it.
+ * too, and so are IS TRUE, IS FALSE and IS UNKNOWN. The argument of a key is an expression without columns of its own
+ * table, volatile functions and sub-plans; the caller decides when to evaluate it.
+ *
+ * A *question* is an index with keys that must be true together, or, for an OR, *arms*: lists of questions. The answer
+ * to an OR is no if each arm has a question whose answer is no.
+ *
+ * Indexes are described by IndexOptInfos. While a statement is planned these are those of its relations; for an index
+ * that the planner does not know chunk_index_info() makes one.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_QUESTION_H
 #define STREAMBLOOM_PG_CHUNK_QUESTION_H
@@ -15,8 +20,7 @@
 #include "base/compat.h"
 
 #include "access/skey.h"
-#include "nodes/pg_list.h"
-#include "nodes/primnodes.h"
+#include "nodes/pathnodes.h"
 #include "utils/rel.h"
 
 typedef struct QuestionKey
@@ -32,8 +36,9 @@ typedef struct QuestionKey
 
 typedef struct ChunkQuestion
 {
-	Oid			index;
-	List	   *keys;			/* of QuestionKey; at least one */
+	Oid			index;			/* InvalidOid for an OR */
+	List	   *keys;			/* of QuestionKey; at least one, but none for an OR */
+	List	   *arms;			/* of an OR: lists of ChunkQuestion, none of them empty; otherwise NIL */
 } ChunkQuestion;
 
 /*
@@ -64,10 +69,17 @@ typedef struct ChunkFinder
 } ChunkFinder;
 
 /*
- * Returns the questions (a list of ChunkQuestion) that the usable bf indexes of a table can answer. `clauses` are
- * conditions that all wanted rows satisfy; in them `varno` is the number of the table. REQUIRES: the table is locked.
+ * Returns the questions (a list of ChunkQuestion) that these indexes (IndexOptInfo) can answer; other indexes than bf
+ * may be among them. `clauses` are RestrictInfos or expressions that all wanted rows satisfy; in them `varno` is the
+ * number of the table. Allocates what it returns in the current context.
  */
-extern List *chunk_questions(Relation heap, Index varno, List *clauses, ChunkFinder *finder);
+extern List *chunk_questions(const List *indexes, Index varno, const List *clauses, ChunkFinder *finder);
+
+/*
+ * Describes an index as far as the functions of this file look: its columns, expressions and predicate, with `varno` as
+ * the number of the table. It is valid as long as the index is open.
+ */
+extern IndexOptInfo *chunk_index_info(Relation index, Index varno);
 
 /*
  * Adds to *parameters the numbers of an expression's PARAM_EXEC parameters, which are set during the execution. This
@@ -95,10 +107,10 @@ extern bool chunk_has_method(Oid index, Oid method);
 extern Relation chunk_open_index(Relation heap, Oid index, Oid method);
 
 /*
- * Returns all keys (a list of QuestionKey) that the clauses give for an index. In the clauses `varno` is the number
- * of the table. The list is empty if the index is partial and the clauses do not imply its predicate. *known keeps what
- * was found out about an operator, for the next call; it is zeroed before the first one.
+ * Returns all keys (a list of QuestionKey) that the clauses (expressions) give for an index. In the clauses `varno` is
+ * the number of the table. The list is empty if the index is partial and the clauses do not imply its predicate. *known
+ * keeps what was found out about an operator, for the next call; it is zeroed before the first one.
  */
-extern List *chunk_keys_of_index(Relation index, Index varno, List *clauses, ChunkOperator *known);
+extern List *chunk_keys_of_index(const IndexOptInfo *index, Index varno, List *clauses, ChunkOperator *known);
 
 #endif

@@ -4,8 +4,6 @@
  */
 #include "chunks/chunk_scan.h"
 
-#include <ctype.h>
-
 #include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/sysattr.h"
@@ -33,7 +31,6 @@
 
 #include "base/hints.h"
 #include "base/own_types.h"
-#include "chunks/chunk_scan_node.h"
 
 /* ----------------------------------------------------------- the relation, the column */
 
@@ -60,26 +57,19 @@ chunk_require_readable(Relation relation)
 }
 
 /*
- * Raises an error if the user may not SELECT these columns of the parent (0: all) and the compared column, or if
+ * Raises an error if the user may not SELECT all columns of the parent (chunk_scan_explain(): the compared one), or if
  * row-level security applies to the user. As in a SELECT, the privileges of the parent count, and those of its
  * children do not. This calls the executor's own function, which also calls the hook that extensions for auditing and
  * security labels use.
- *
- * A column that was dropped since the query was planned is left out here: chunk_report_changed() is called for it
- * later.
  */
 static void
-require_privileges(const ChunkScan *scan, List *columns)
+require_privileges(const ChunkScan *scan)
 {
-	TupleDesc	of_parent = RelationGetDescr(scan->parent);
 	ParseState *pstate = make_parsestate(NULL);
 	RangeTblEntry *rte = addRangeTableEntryForRelation(pstate, scan->parent, AccessShareLock, NULL, true, true)->p_rte;
-	Bitmapset  *selected = NULL;
+	Bitmapset  *selected = bms_make_singleton((scan->explains ? scan->column : InvalidAttrNumber) -
+											  FirstLowInvalidHeapAttributeNumber);
 
-	for (int i = 0; i < of_parent->natts; i++)
-		if (!TupleDescAttr(of_parent, i)->attisdropped &&
-			(i + 1 == scan->column || list_member_int(columns, 0) || list_member_int(columns, i + 1)))
-			selected = bms_add_member(selected, i + 1 - FirstLowInvalidHeapAttributeNumber);
 #if PG_VERSION_NUM >= 160000
 	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->requiredPerms = ACL_SELECT;
 	linitial_node(RTEPermissionInfo, pstate->p_rteperminfos)->selectedCols = selected;
@@ -99,43 +89,33 @@ require_privileges(const ChunkScan *scan, List *columns)
 }
 
 /*
- * Returns the text of the first argument if it is of the type text or regclass: then the user has given a relation's
- * name instead of a value of its row type. Returns NULL if the argument is of another type or NULL.
+ * The parser gives the type text to a literal without a type, so a relation's name in quotes is refused here, too. The
+ * hint repeats the name if it can stand behind NULL::.
  */
-static char *
-text_of_relation(FunctionCallInfo fcinfo, Oid type)
-{
-	Oid			output;
-	bool		is_varlena;
-
-	if (PG_ARGISNULL(CHUNK_SCAN_RELATION) || (type != TEXTOID && type != REGCLASSOID))
-		return NULL;
-	getTypeOutputInfo(type, &output, &is_varlena);
-	return OidOutputFunctionCall(output, PG_GETARG_DATUM(CHUNK_SCAN_RELATION));
-}
-
-/* Whether a text can stand as a type's name behind NULL::. */
-static bool
-looks_like_name(const char *text)
-{
-	if (isdigit((unsigned char) text[0]) || strlen(text) >= 2 * NAMEDATALEN)
-		return false;
-	return text[0] != '\0' && text[strcspn(text, " \t\n\r'();,*")] == '\0';
-}
-
-/* The parser gives the type text to a literal without a type, so a relation's name in quotes is refused here, too. */
 static SB_NORETURN void
 refuse_relation(FunctionCallInfo fcinfo, Oid type, const char *type_name)
 {
-	char	   *written = text_of_relation(fcinfo, type);
-	bool		is_name = written != NULL && looks_like_name(written);
+	const char *name = NULL;
 
+	if (!PG_ARGISNULL(CHUNK_SCAN_RELATION) && type == TEXTOID)
+		name = text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_RELATION));
+	else if (!PG_ARGISNULL(CHUNK_SCAN_RELATION) && type == REGCLASSOID)
+		name = DatumGetCString(DirectFunctionCall1(regclassout, PG_GETARG_DATUM(CHUNK_SCAN_RELATION)));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("the first argument must be of a relation's row type, not of type %s", type_name),
-			 written != NULL ? errdetail("It is %s.", quote_literal_cstr(written)) : 0,
-			 is_name ? errhint("Write NULL::%s instead.", written) :
-			 errhint("Name the relation as in NULL::access_log.")));
+			 name != NULL ? errdetail("It is %s.", quote_literal_cstr(name)) : 0,
+			 name != NULL && name[0] != '\0' && name[strcspn(name, " \t\n\r'();,*")] == '\0' ?
+			 errhint("Write NULL::%s instead.", name) : errhint("Name the relation as in NULL::access_log.")));
+}
+
+void
+chunk_report_dropped(Oid row_type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation whose row type has OID %u does not exist", row_type),
+			 errdetail("It was dropped after the query was planned.")));
 }
 
 /* Locks and opens the relation that the first argument names by its row type. */
@@ -152,10 +132,7 @@ open_parent(FunctionCallInfo fcinfo)
 		const char *type_name = OidIsValid(type) ? format_type_extended(type, -1, FORMAT_TYPE_INVALID_AS_NULL) : "unknown";
 
 		if (type_name == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_TABLE),
-					 errmsg("relation whose row type has OID %u does not exist", type),
-					 errdetail("It was dropped after the query was planned.")));
+			chunk_report_dropped(type);
 		refuse_relation(fcinfo, type, type_name);
 	}
 	parent = try_relation_open(relid, AccessShareLock);
@@ -240,29 +217,11 @@ make_item(FunctionCallInfo fcinfo)
 static Const *
 evaluate(Node *expression)
 {
-	MemoryContext caller = CurrentMemoryContext;
-	EState	   *estate;
-	ExprState  *state;
-	Datum		value;
-	bool		isnull;
-	int16		length;
-	bool		by_value;
-
 	expression = eval_const_expressions(NULL, expression);
-	if (IsA(expression, Const))
-		return (Const *) expression;
 	if (contain_var_clause(expression) || contain_volatile_functions(expression))
 		return NULL;
-	get_typlenbyval(exprType(expression), &length, &by_value);
-	estate = CreateExecutorState();
-	state = ExecPrepareExpr((Expr *) expression, estate);
-	value = ExecEvalExprSwitchContext(state, GetPerTupleExprContext(estate), &isnull);
-	MemoryContextSwitchTo(caller);
-	if (!isnull)
-		value = datumCopy(value, by_value, length);
-	FreeExecutorState(estate);
-	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), length, value, isnull,
-					 by_value);
+	return (Const *) evaluate_expr((Expr *) expression, exprType(expression), exprTypmod(expression),
+								   exprCollation(expression));
 }
 
 /*
@@ -424,6 +383,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	scan->var = (Var *) left;
 	scan->clause = clause;
 	chunk_prepare_clause(&scan->index_clause, (Node *) clause, scan->item->constvalue);
+	scan->index_clause.asker.explain_only = scan->index_clause.asker.wants_reason = scan->explains;
 }
 
 /*
@@ -454,17 +414,15 @@ require_equality(const ChunkScan *scan)
 /* ------------------------------------------------------------------- all of them */
 
 void
-chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, List *columns)
+chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explains)
 {
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
-	scan->context = CurrentMemoryContext;
-	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
+	scan->explains = explains;
 	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
-	scan->count = -1;
 	scan->parent = open_parent(fcinfo);
 	find_column(scan, fcinfo);
-	require_privileges(scan, columns);
+	require_privileges(scan);
 	chunk_require_readable(scan->parent);
 	scan->engines = chunk_find_engines();
 	chunk_require_own_rows(scan->engines, scan->parent);

@@ -1,38 +1,60 @@
 /*
- * join_keys.h: what the node JoinKeys has collected, for the nodes JoinSkip and PartitionScan. Each JoinKeys has an
- * execution parameter (es_param_exec_vals), whose number is also in the plans of the nodes that use its keys. The
- * parameter's value is a pointer to a struct JoinKeys. It is NULL if the node JoinKeys stands aside, which means that
- * it only passes rows on.
+ * join_keys.h: the node JoinKeys. It stands below Hash and collects the keys of the join for the Skips on the outer side
+ * (skip.h). Its execution parameter (es_param_exec_vals), whose number is also in the plans of these nodes, has a pointer
+ * to a struct JoinKeys; NULL: it only passes rows on. A set counts only if `complete` is set and it was not given up.
+ *
+ *   join_key_paths.c     makes the paths of joins with the node, and its plan
+ *   join_keys.c          runs and explains it
  */
 #ifndef STREAMBLOOM_PG_JOIN_KEYS_H
 #define STREAMBLOOM_PG_JOIN_KEYS_H
 
 #include "base/compat.h"
 
-#include "nodes/plannodes.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "utils/rel.h"
 
 #include "index/scan.h"
+
+/*
+ * A set of keys is given up as soon as it has more different keys. A join gets no JoinKeys if its inner side is expected
+ * to have more rows.
+ */
+#define JOIN_MOST_KEYS 65536
+
+/* In the CustomScan JoinKeys custom_exprs has an expression for each set, and custom_private has these lists: */
+enum JoinKeysPrivate
+{
+	JOIN_KEYS_PARAMETER,		/* one integer */
+	JOIN_KEYS_TYPES,			/* for each set: the values are hashed as values of this type */
+	JOIN_KEYS_COLLATIONS,		/* for each set: the collation under which they are hashed */
+	JOIN_KEYS_PRIVATE_LENGTH
+};
+
+extern const CustomScanMethods join_keys_scan_methods;
+
+/* Is called when the library is loaded. */
+extern void join_key_paths_init(void);
 
 /* Counts for EXPLAIN how many scans asked an index about a set, and for each reason how many did not. */
 typedef struct JoinUse
 {
-	int64		asked;			/* asked; for a PartitionScan: chose this set */
+	int64		asked;			/* asked */
 	int64		passed_over;	/* did not ask, because asking other indexes about the set was in vain */
 	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
 	int64		missing;		/* did not ask, because the set was not complete, or was given up */
 } JoinUse;
 
-/* A set of keys: the values that one expression has in the rows of the inner side, or the hashes of these values. */
+/* A set of keys: the hashes of the values that one expression has in the rows of the inner side. */
 typedef struct JoinKeySet
 {
-	Oid			type;			/* the values are hashed as values of this type; kept values have this type */
+	Oid			type;			/* the values are hashed as values of this type */
 	Oid			collation;
-	bool		keeps_values;	/* for a PartitionScan */
 	uint64	   *hashes;			/* set when all are collected; sorted, ascending, once `search` is set */
-	Datum	   *values;			/* if they are kept: no two have the same bytes; set when all are collected */
+	Datum	   *values;			/* NULL; PartitionScan does not take keys at present */
 	uint32		count;
-	bool		given_up;		/* the keys are too many, or take too much memory */
-	bool		too_large;		/* given up because values that are kept take too much memory */
+	bool		given_up;		/* the keys are too many */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
 	BfPatience	patience;		/* says which of the indexes are passed over when they are asked about the set */
 	JoinUse		use;
@@ -50,8 +72,17 @@ typedef struct JoinKeys
 } JoinKeys;
 
 /*
- * Returns the expression whose values are in a set, as text for EXPLAIN. `ancestors` are those of a JoinSkip or a
- * PartitionScan on the outer side of the join. The nodes above the join, which are above JoinKeys too, are among them.
+ * Asks an index about all keys of a complete set, and sets *spans (in the memory of the execution) to the pages of the
+ * heap that may hold a row with one of them. Returns false, and leaves *spans undefined, if the index cannot tell, or is
+ * passed over because asking other indexes about this set was in vain. REQUIRES: the heap is locked, and is a table of
+ * this execution.
+ */
+extern bool join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid index, AttrNumber column,
+						  BfSpans *spans);
+
+/*
+ * Returns the expression whose values are in a set, as text for EXPLAIN. `ancestors` are those of a node on the
+ * outer side of the join. The nodes above the join, which are above JoinKeys too, are among them.
  */
 struct ExplainState;
 extern char *join_key_text(const JoinKeys *keys, int set, List *ancestors, struct ExplainState *es);

@@ -1,189 +1,37 @@
 /*
- * partition_scan_parts.c: finds the partitions that a PartitionScan reads, prunes them as PostgreSQL would, and locks
- * them. Prunes them again when the query is executed. Also counts the partitions of a table.
+ * partition_scan_parts.c: finds the partitions that a PartitionScan may read, prunes them as PostgreSQL would, locks
+ * them, and estimates their size.
  *
- * The partitions are those that PostgreSQL would put into the plan, since the planner's own partition descriptors and
- * its own pruning are used. They are locked as the planner would lock them, before the execution's snapshot is taken.
- * Only the order differs: first all partitioned tables, then the leaf partitions. This causes no new deadlocks: here,
- * too, each table is locked after the table whose partition it is.
+ * The partitions are those that PostgreSQL would put into the plan: they come from the planner's partition directory
+ * and PostgreSQL's own pruning. Like PostgreSQL we lock them while planning. A partition may be detached and dropped
+ * before it is locked, so afterwards the partition descriptors are compared with those of now.
  */
 #include "chunks/partition_scan.h"
 
 #include "access/attmap.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
-#include "access/sysattr.h"
 #include "access/table.h"
-#include "catalog/partition.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
+#include "optimizer/restrictinfo.h"
 #include "partitioning/partdesc.h"
 #include "partitioning/partprune.h"
 #include "rewrite/rewriteManip.h"
 #include "storage/lmgr.h"
-#include "utils/lsyscache.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
-#include "chunks/chunk_question.h"
-#include "chunks/chunk_summary.h"
-
-/* A search for partitions. */
-typedef struct Finding
-{
-	PlannerInfo *root;
-	Index		relid;			/* the parent's number in the range table, and the varno of all Vars in clauses */
-	PartitionScanParts *parts;
-	Bitmapset  *prunable;		/* positions of the clauses that can prune once their values are known */
-	PartitionScanValue value_of;	/* an argument of partition_scan_ruled_out(); NULL in partition_scan_find() */
-	void	   *argument;		/* for value_of */
-	const List *in_plan;		/* the partitioned tables that the plan has; only in partition_scan_ruled_out() */
-	/*
-	 * OIDs of the partitions that are pruned. In partition_scan_find() a partitioned table that is pruned stands for
-	 * its partitions. In partition_scan_ruled_out() there are only leaf partitions.
-	 */
-	List	   *ruled_out;
-	const char *why;			/* why the partitions cannot be found; NULL while nothing is in the way */
-} Finding;
-
-/* Like partition_scan_count(), for a partitioned table that is not locked. */
-static int
-count_below(Oid table, int enough)
-{
-	List	   *partitions = find_inheritance_children(table, NoLock);
-	int			leaves = 0;
-	ListCell   *cell;
-
-	check_stack_depth();
-	foreach(cell, partitions)
-	{
-		if (leaves >= enough)
-			break;
-		if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE)
-			leaves += count_below(lfirst_oid(cell), enough - leaves);
-		else
-			leaves++;
-	}
-	list_free(partitions);
-	return leaves;
-}
-
-int
-partition_scan_count(Relation parent, int enough)
-{
-	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
-	int			leaves = 0;
-
-	for (int i = 0; i < partitions->nparts; i++)
-		leaves += partitions->is_leaf[i];
-	for (int i = 0; i < partitions->nparts && leaves < enough; i++)
-		if (!partitions->is_leaf[i])
-			leaves += count_below(partitions->oids[i], enough - leaves);
-	return leaves;
-}
-
-/* ---------------------------------------------------------------------- pruning */
-
-static bool
-has_params(Node *node, void *nothing)
-{
-	if (node == NULL)
-		return false;
-	return IsA(node, Param) || expression_tree_walker(node, has_params, nothing);
-}
-
-/*
- * Returns the clauses by which the table's partitions can be pruned, with their values. Clauses whose value is not
- * known yet are left out. If no value is known for a column of the partition key, or only NULL, PostgreSQL does not
- * evaluate the values for the later columns of the key. So the clauses on the later columns are left out, too.
- */
+/* The clauses on the table `from`, as clauses on `to`, in which columns may have other numbers. */
 static List *
-clauses_with_values(const Finding *finding, Relation table, const List *clauses)
-{
-	List	   *result = NIL;
-	ListCell   *cell;
-
-	foreach(cell, partition_scan_prunable(table, finding->relid, clauses))
-	{
-		bool		has_value = false;
-
-		for (int i = -1; (i = bms_next_member(lfirst(cell), i)) >= 0;)
-		{
-			OpExpr	   *comparison = copyObject(list_nth_node(OpExpr, clauses, i));
-			Const	   *value = finding->value_of(finding->argument, i);
-
-			if (value == NULL)
-				continue;
-			lsecond(comparison->args) = value;
-			result = lappend(result, comparison);
-			has_value |= !value->constisnull;
-		}
-		if (!has_value)
-			break;
-	}
-	return result;
-}
-
-/*
- * Returns the clauses (expressions) by which the table's partitions are pruned. In partition_scan_ruled_out() the
- * result is that of clauses_with_values(). In partition_scan_find() the result is the clauses that use the partition
- * key, without those that are volatile or have sub-plans; and finding->prunable gets the clauses that can prune once
- * their values are known.
- */
-static List *
-clauses_on_key(Finding *finding, Relation table, const List *clauses)
-{
-	List	   *result = NIL;
-	ListCell   *cell;
-
-	if (finding->value_of != NULL)
-		return clauses_with_values(finding, table, clauses);
-	foreach(cell, partition_scan_prunable(table, finding->relid, clauses))
-		finding->prunable = bms_join(finding->prunable, lfirst(cell));
-	foreach(cell, clauses)
-	{
-		Bitmapset  *columns = NULL;
-
-		pull_varattnos(lfirst(cell), finding->relid, &columns);
-		if (!has_partition_attrs(table, columns, NULL) || contain_volatile_functions(lfirst(cell)) ||
-			contain_subplans(lfirst(cell)))
-			continue;
-		result = lappend(result, lfirst(cell));
-	}
-	return result;
-}
-
-/*
- * Returns the positions of the partitions that PostgreSQL's pruning leaves. prune_append_rel_partitions() takes a
- * RelOptInfo, so one is made for this purpose.
- */
-static Bitmapset *
-prune(Finding *finding, Relation table, List *clauses)
-{
-	PlannerInfo *root = finding->root;
-	RelOptInfo *rel = makeNode(RelOptInfo);
-	List	   *foreign_keys = root->fkey_list;
-
-	rel->reloptkind = RELOPT_BASEREL;
-	rel->rtekind = RTE_RELATION;
-	rel->relid = finding->relid;
-	rel->relids = bms_make_singleton(finding->relid);
-	root->fkey_list = NIL;
-	get_relation_info(root, RelationGetRelid(table), true, rel);
-	root->fkey_list = foreign_keys;
-	rel->baserestrictinfo = clauses;
-	return prune_append_rel_partitions(rel);
-}
-
-/* ---------------------------------------------------------------------- finding */
-
-/* Turns clauses on the table `from` into clauses on the table `to`, in which a column may have another number. */
-static List *
-translate_clauses(List *clauses, Index relid, Relation from, Relation to)
+translate(List *clauses, Index relid, Relation from, Relation to)
 {
 	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(to), RelationGetDescr(from));
 	bool		whole_row;
@@ -193,160 +41,200 @@ translate_clauses(List *clauses, Index relid, Relation from, Relation to)
 	return (List *) map_variable_attnos((Node *) clauses, relid, 0, map, InvalidOid, &whole_row);
 }
 
-/*
- * Adds the partitions of a partitioned table, and the partitions below them, to finding->parts, or to
- * finding->ruled_out if they are pruned (Finding says which partitions stand there). If `is_ruled_out` is true, the
- * table itself is pruned, and so are all of its partitions. Sets finding->why if a partitioned table among the
- * partitions is gone. REQUIRES: the table is locked.
- */
-static void
-add_partitions(Finding *finding, Relation table, List *clauses, bool is_ruled_out)
+/* The relation of a partitioned table below the parent. It exists only for pruning; its clauses are expressions. */
+static RelOptInfo *
+relation_below(PlannerInfo *root, const RelOptInfo *parent, Oid table, List *clauses)
 {
-	PartitionDesc partitions;
-	List	   *on_key = enable_partition_pruning && !is_ruled_out ? clauses_on_key(finding, table, clauses) : NIL;
-	Bitmapset  *live = NULL;
+	RelOptInfo *rel = makeNode(RelOptInfo);
+	List	   *foreign_keys = root->fkey_list;
 
-	check_stack_depth();
-	if (finding->root->glob->partition_directory == NULL)
-		finding->root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, true);
-	partitions = PartitionDirectoryLookup(finding->root->glob->partition_directory, table);
-	if (on_key != NIL)
-		live = prune(finding, table, on_key);
-	for (int i = 0; i < partitions->nparts && finding->why == NULL; i++)
-	{
-		bool		rule_out = is_ruled_out || (on_key != NIL && !bms_is_member(i, live));
-		Oid			oid = partitions->oids[i];
-		Relation	partition;
-		bool		is_searched = !partitions->is_leaf[i] && (!rule_out || finding->value_of != NULL);
-
-		/*
-		 * A partitioned table that was pruned when the plan was made, or was attached since then, is not locked. So it
-		 * is passed over.
-		 */
-		if (is_searched && finding->value_of != NULL && !chunk_oids_contain(finding->in_plan, oid))
-			continue;
-		if (rule_out && !is_searched)
-			finding->ruled_out = lappend_oid(finding->ruled_out, oid);
-		else if (!is_searched)
-			finding->parts->leaves = lappend_oid(finding->parts->leaves, oid);
-		if (!is_searched)
-			continue;
-		partition = chunk_try_open(oid);
-		if (partition == NULL)
-		{
-			finding->why = "partitions are being detached";
-			return;
-		}
-		finding->parts->tables = lappend_oid(finding->parts->tables, oid);
-		add_partitions(finding, partition, translate_clauses(clauses, finding->relid, table, partition), rule_out);
-		relation_close(partition, NoLock);
-	}
+	rel->reloptkind = RELOPT_OTHER_MEMBER_REL;
+	rel->rtekind = RTE_RELATION;
+	rel->relid = parent->relid;
+	rel->relids = parent->relids;
+	get_relation_info(root, table, true, rel);
+	root->fkey_list = foreign_keys;
+	rel->baserestrictinfo = clauses;
+	return rel;
 }
 
 /*
- * Are the partitions of a partitioned table still those that were found? A partition was not locked when it was found,
- * so it could be detached CONCURRENTLY and dropped before it was locked.
+ * Adds a partitioned table, which is locked, and the partitions below it that its clauses leave. Locks these. Returns
+ * false if one of them is gone.
  */
 static bool
-has_same_partitions(Finding *finding, Oid oid)
+add_table(PlannerInfo *root, PartitionScanParts *parts, RelOptInfo *rel, Relation table, List *clauses, int above,
+		  LOCKMODE mode)
 {
-	Relation	table = table_open(oid, NoLock);
-	PartitionDesc found = PartitionDirectoryLookup(finding->root->glob->partition_directory, table);
+	PartitionScanTable *entry = palloc0(sizeof(PartitionScanTable));
+	int			number = list_length(parts->tables);
+
+	check_stack_depth();
+	if (root->glob->partition_directory == NULL)
+		root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, true);
+	entry->oid = RelationGetRelid(table);
+	entry->rel = rel;
+	entry->above = above;
+	entry->partitions = PartitionDirectoryLookup(root->glob->partition_directory, table);
+	entry->live = prune_append_rel_partitions(rel);
+	entry->places = palloc0(Max(entry->partitions->nparts, 1) * sizeof(int));
+	parts->tables = lappend(parts->tables, entry);
+	for (int i = -1; (i = bms_next_member(entry->live, i)) >= 0;)
+	{
+		Oid			oid = entry->partitions->oids[i];
+		Relation	below;
+		List	   *its_clauses;
+		bool		exists;
+
+		LockRelationOid(oid, mode);
+		if (entry->partitions->is_leaf[i])
+		{
+			entry->places[i] = list_length(parts->leaves);
+			parts->leaves = lappend_oid(parts->leaves, oid);
+			continue;
+		}
+		entry->places[i] = -1 - list_length(parts->tables);
+		below = try_relation_open(oid, NoLock);
+		if (below == NULL)
+			return false;
+		its_clauses = translate(clauses, rel->relid, table, below);
+		exists = add_table(root, parts, relation_below(root, rel, oid, its_clauses), below, its_clauses, number, mode);
+		relation_close(below, NoLock);
+		if (!exists)
+			return false;
+	}
+	return true;
+}
+
+/* Are the partitions of this table still those that were found? */
+static bool
+is_unchanged(const PartitionScanTable *entry)
+{
+	Relation	table = table_open(entry->oid, NoLock);
 	PartitionDesc now = RelationGetPartitionDesc(table, true);
-	bool		result = found->nparts == now->nparts &&
-		memcmp(found->oids, now->oids, found->nparts * sizeof(Oid)) == 0;
+	bool		result = now == entry->partitions ||
+		(now->nparts == entry->partitions->nparts &&
+		 memcmp(now->oids, entry->partitions->oids, now->nparts * sizeof(Oid)) == 0);
 
 	table_close(table, NoLock);
 	return result;
 }
 
-/*
- * Notes the clauses that can prune partitions when the query is executed. Notes none of them if the values of all are
- * known already: the planner has pruned by these values.
- */
-static void
-note_pruning(const Finding *finding, const List *clauses)
+/* --------------------------------------------------------------------------------- size */
+
+/* If no partition was ever analyzed, we look at the files of so many. */
+#define MOST_FILES 16
+
+/* Adds the size of a table that was never analyzed, as PostgreSQL estimates it. */
+static double
+estimated_tuples(Oid oid, double *pages)
 {
-	List	   *pruning = NIL;
-	bool		is_unknown = false;
+	Relation	table = table_open(oid, NoLock);
+	BlockNumber its_pages = 0;
+	double		tuples = 0;
+	double		visible;
 
-	for (int i = -1; (i = bms_next_member(finding->prunable, i)) >= 0;)
-	{
-		Node	   *clause = list_nth(clauses, i);
-
-		pruning = lappend(pruning, partition_scan_value_on_right((Expr *) clause));
-		is_unknown |= has_params(clause, NULL) || contain_mutable_functions(clause);
-	}
-	if (is_unknown)
-		finding->parts->pruning = pruning;
+	estimate_rel_size(table, NULL, &its_pages, &tuples, &visible);
+	*pages += its_pages;
+	table_close(table, NoLock);
+	return tuples;
 }
 
-const char *
-partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte, PartitionScanParts *parts)
+/*
+ * Sets parts->tuples and parts->pages. Partitions that were never analyzed count as large as the others. Returns false
+ * if there is a foreign table, which only its own scan can read.
+ */
+static bool
+measure(PartitionScanParts *parts)
 {
-	Finding		finding = {.root = root, .relid = rel->relid, .parts = parts};
-	Relation	parent = table_open(rte->relid, NoLock);
-	List	   *clauses = NIL;
+	int			count = list_length(parts->leaves);
+	int			known = 0;
 	ListCell   *cell;
 
-	foreach(cell, rel->baserestrictinfo)
-		clauses = lappend(clauses, lfirst_node(RestrictInfo, cell)->clause);
-	add_partitions(&finding, parent, clauses, false);
-	table_close(parent, NoLock);
-	if (finding.why != NULL)
-		return finding.why;
-	if (list_length(parts->leaves) == 0)
-		return "no partition is left to read";
-	if (list_length(parts->leaves) < partition_scan_fewest && partition_scan_use != PARTITION_SCAN_ALWAYS)
-		return psprintf("%d partitions are left to read, fewer than streambloom.min_partition_scan_partitions",
-						list_length(parts->leaves));
 	foreach(cell, parts->leaves)
-		LockRelationOid(lfirst_oid(cell), rte->rellockmode);
-	if (!has_same_partitions(&finding, rte->relid))
-		return "partitions are being detached or attached";
+	{
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		const FormData_pg_class *form = HeapTupleIsValid(tuple) ? (Form_pg_class) GETSTRUCT(tuple) : NULL;
+		bool		is_table = form != NULL && form->relkind == RELKIND_RELATION;
+
+		if (is_table && form->reltuples >= 0)
+		{
+			parts->tuples += form->reltuples;
+			parts->pages += form->relpages;
+			known++;
+		}
+		if (form != NULL)
+			ReleaseSysCache(tuple);
+		if (!is_table)
+			return false;
+	}
+	if (known == 0)
+		for (; known < Min(count, MOST_FILES); known++)
+			parts->tuples += estimated_tuples(list_nth_oid(parts->leaves,
+														   (int) ((int64) count * known / Min(count, MOST_FILES))),
+											  &parts->pages);
+	parts->tuples *= count / (double) Max(known, 1);
+	parts->pages = Max(parts->pages * count / Max(known, 1), 1);
+	return true;
+}
+
+PartitionScanParts *
+partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	PartitionScanParts *parts = palloc0(sizeof(PartitionScanParts));
+	Relation	parent = table_open(rte->relid, NoLock);
+	bool		exists = add_table(root, parts, rel, parent, extract_actual_clauses(rel->baserestrictinfo, false), -1,
+								   rte->rellockmode);
+	ListCell   *cell;
+
+	table_close(parent, NoLock);
+	if (!exists)
+		return NULL;
+	AcceptInvalidationMessages();
 	foreach(cell, parts->tables)
-		if (!has_same_partitions(&finding, lfirst_oid(cell)))
-			return "partitions are being detached or attached";
-	parts->ruled_out = finding.ruled_out;
-	note_pruning(&finding, clauses);
-	return NULL;
+		if (!is_unchanged(lfirst(cell)))
+			return NULL;
+	return measure(parts) ? parts : NULL;
 }
 
-/* Makes the planner's data for one table, so that PostgreSQL's pruning can be called while a query is executed. */
-static PlannerInfo *
-make_planner(Oid table)
+/* Sets the widths of the columns from the statistics of all partitions. (PostgreSQL would look for others.) */
+static void
+set_widths(RelOptInfo *rel, Oid parent)
 {
-	PlannerInfo *root = makeNode(PlannerInfo);
-	RangeTblEntry *rte = makeNode(RangeTblEntry);
+	for (AttrNumber column = 1; column <= rel->max_attr; column++)
+	{
+		HeapTuple	tuple = bms_is_empty(rel->attr_needed[column - rel->min_attr]) ? NULL :
+			SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(parent), Int16GetDatum(column), BoolGetDatum(true));
 
-	rte->rtekind = RTE_RELATION;
-	rte->relid = table;
-	rte->relkind = RELKIND_PARTITIONED_TABLE;
-	rte->rellockmode = AccessShareLock;
-	rte->inh = true;
-	root->parse = makeNode(Query);
-	root->parse->rtable = list_make1(rte);
-	root->glob = makeNode(PlannerGlobal);
-	root->planner_cxt = CurrentMemoryContext;
-	root->simple_rel_array_size = 2;
-	root->simple_rel_array = palloc0(2 * sizeof(RelOptInfo *));
-	root->simple_rte_array = palloc0(2 * sizeof(RangeTblEntry *));
-	root->simple_rte_array[1] = rte;
-	/* false: do not omit partitions that are being detached, because the plan may have them */
-	root->glob->partition_directory = CreatePartitionDirectory(CurrentMemoryContext, false);
-	return root;
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		rel->attr_widths[column - rel->min_attr] = ((Form_pg_statistic) GETSTRUCT(tuple))->stawidth;
+		ReleaseSysCache(tuple);
+	}
 }
 
-List *
-partition_scan_ruled_out(Relation parent, const List *tables, List *comparisons, PartitionScanValue value_of,
-						 void *argument)
+void
+partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
 {
-	PartitionScanParts parts = {NIL};
-	Finding		finding = {.root = make_planner(RelationGetRelid(parent)), .relid = 1, .parts = &parts,
-						   .value_of = value_of, .argument = argument, .in_plan = tables};
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(parent));
+	/* by the last ANALYZE of all partitions; negative: there was none */
+	double		counted = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->reltuples : -1;
 
-	add_partitions(&finding, parent, comparisons, false);
-	DestroyPartitionDirectory(finding.root->glob->partition_directory);
-	list_sort(finding.ruled_out, list_oid_cmp);
-	return finding.ruled_out;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	set_widths(rel, parent);
+	rel->tuples = Max(counted, 1);
+	if (parts != NULL)
+	{
+		const PartitionScanTable *top = linitial(parts->tables);
+
+		/* The statistics are those of all partitions, so the conditions' selectivities are of all rows. */
+		if (counted < 0)
+			rel->tuples = parts->tuples * top->partitions->nparts / bms_num_members(top->live);
+		rel->tuples = Max(rel->tuples, parts->tuples);
+		rel->pages = parts->pages;
+	}
+	set_baserel_size_estimates(root, rel);
+	if (parts != NULL)
+		rel->rows = Min(rel->rows, clamp_row_est(parts->tuples));
 }

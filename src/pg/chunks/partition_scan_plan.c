@@ -1,38 +1,248 @@
 /*
  * partition_scan_plan.c: makes the plan of the node PartitionScan.
+ *
+ * The partitions get entries in the range table of their query, so a plan that is kept has them locked and becomes
+ * invalid with them. Run-time pruning is PostgreSQL's own. It wants an Append's children, so we show it one for each
+ * leaf partition, in a copy of the planner's data.
  */
 #include "chunks/partition_scan.h"
 
-#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/paramassign.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "partitioning/partdesc.h"
+#include "partitioning/partprune.h"
+#include "rewrite/rewriteManip.h"
+#include "utils/rel.h"
 
-#include "chunks/chunk_scan_node.h"
+#include "chunks/chunk_question.h"
+
+/* ------------------------------------------------------------------------ run-time pruning */
+
+static bool
+has_place_holder(Node *node, void *nothing)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, PlaceHolderVar) || expression_tree_walker(node, has_place_holder, nothing);
+}
+
+/* Puts the parameters of a nested loop in place of the outer tables' columns. */
+static Node *
+with_outer_parameters(Node *node, PlannerInfo *root)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) && bms_is_member(((Var *) node)->varno, root->curOuterRels))
+		return (Node *) replace_nestloop_param_var(root, (Var *) node);
+	return expression_tree_mutator(node, with_outer_parameters, root);
+}
+
+static bool
+has_value_to_come(Node *node, void *nothing)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, Param) || expression_tree_walker(node, has_value_to_come, nothing);
+}
+
+/* The columns of a table's partition key, as numbered by pull_varattnos(). */
+static Bitmapset *
+key_columns(const RelOptInfo *rel)
+{
+	Bitmapset  *columns = NULL;
+
+	for (int i = 0; i < rel->part_scheme->partnatts; i++)
+		pull_varattnos((Node *) rel->partexprs[i], rel->relid, &columns);
+	return columns;
+}
 
 /*
- * Can the condition be tested in the partitions' queries, instead of by the node? It must not have sub-plans, because
- * they belong to the plan that the node is in. It must not use the whole row, or a system column other than tableoid.
- * And it must not be volatile, because a partition's query could evaluate it more often or less often.
+ * Can one of these conditions prune partitions by a value that the planner does not know? (If there are partitioned
+ * tables below the parent, we do not look at their keys.)
  */
 static bool
-is_tested_in_partitions(Node *clause, Index relid)
+may_prune(const RelOptInfo *rel, const PartitionScanParts *parts, const List *conditions)
 {
-	List	   *variables;
+	const Bitmapset *key = key_columns(rel);
 	ListCell   *cell;
-	bool		result = true;
 
-	if (contain_volatile_functions(clause) || contain_subplans(clause))
-		return false;
-	variables = pull_var_clause(clause, PVC_RECURSE_PLACEHOLDERS);
-	foreach(cell, variables)
+	foreach(cell, conditions)
 	{
-		const Var  *variable = lfirst_node(Var, cell);
+		Node	   *condition = lfirst(cell);
+		Bitmapset  *columns = NULL;
 
-		result &= variable->varno != (int) relid || variable->varattno > 0 ||
-			variable->varattno == TableOidAttributeNumber;
+		pull_varattnos(condition, rel->relid, &columns);
+		if ((list_length(parts->tables) > 1 || bms_overlap(columns, key)) &&
+			(has_value_to_come(condition, NULL) || contain_mutable_functions(condition)))
+			return true;
 	}
-	list_free(variables);
+	return false;
+}
+
+/*
+ * Enters a member of the table `above` into a copy of the planner's data, under the number that it has in the range
+ * table.
+ */
+static void
+add_member(PlannerInfo *root, RelOptInfo *rel, Index number, Index above, AppendRelInfo *columns)
+{
+	rel->reloptkind = RELOPT_OTHER_MEMBER_REL;
+	rel->relid = number;
+	rel->relids = bms_make_singleton(number);
+#if PG_VERSION_NUM >= 160000
+	rel->parent = root->simple_rel_array[above];
+#endif
+	columns->parent_relid = above;
+	columns->child_relid = number;
+	root->simple_rel_array[number] = rel;
+	root->append_rel_array[number] = columns;
+	root->simple_rte_array[number] = rt_fetch(number, root->parse->rtable);
+}
+
+/* How the columns of a partitioned table correspond to those of the table above it. */
+static AppendRelInfo *
+columns_of(const PartitionScanTable *table, Index number, const PartitionScanTable *above, Index above_number)
+{
+	Relation	parent = table_open(above->oid, NoLock);
+	Relation	child = table_open(table->oid, NoLock);
+	AppendRelInfo *result = make_append_rel_info(parent, child, above_number, number);
+
+	table_close(child, NoLock);
+	table_close(parent, NoLock);
+	return result;
+}
+
+/* Returns a PartitionPruneInfo, or NULL. The entries for `parts` in the range table begin at `first`. */
+static Node *
+make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *parts, Index first, List *conditions)
+{
+	PlannerInfo *copy = makeNode(PlannerInfo);
+	int			count = list_length(root->parse->rtable) + 1;
+	int			known = Min(count, root->simple_rel_array_size);
+	/* the parent has an entry of its own, so the tables below it begin at tables[1] */
+	Index		first_leaf = first + list_length(parts->tables) - 1;
+	Path	  **leaves = palloc0(Max(list_length(parts->leaves), 1) * sizeof(Path *));
+	List	   *children = NIL;
+	ListCell   *cell;
+
+	if (!enable_partition_pruning || !may_prune(parent, parts, conditions))
+		return NULL;
+	memcpy(copy, root, sizeof(PlannerInfo));
+#if PG_VERSION_NUM >= 180000
+	copy->partPruneInfos = NIL;
+#endif
+	copy->simple_rel_array_size = count;
+	copy->simple_rel_array = palloc0(count * sizeof(RelOptInfo *));
+	copy->simple_rte_array = palloc0(count * sizeof(RangeTblEntry *));
+	copy->append_rel_array = palloc0(count * sizeof(AppendRelInfo *));
+	memcpy(copy->simple_rel_array, root->simple_rel_array, known * sizeof(RelOptInfo *));
+	memcpy(copy->simple_rte_array, root->simple_rte_array, known * sizeof(RangeTblEntry *));
+	foreach(cell, parts->tables)
+	{
+		const PartitionScanTable *table = lfirst(cell);
+		int			at = foreach_current_index(cell);
+		Index		number = at == 0 ? parent->relid : first + at - 1;
+		RelOptInfo *rel = makeNode(RelOptInfo);
+
+		memcpy(rel, table->rel, sizeof(RelOptInfo));
+		rel->pathlist = NIL;
+		rel->live_parts = table->live;
+		rel->part_rels = palloc0(rel->nparts * sizeof(RelOptInfo *));
+		if (at == 0)
+			copy->simple_rel_array[number] = rel;
+		else
+		{
+			const PartitionScanTable *above = list_nth(parts->tables, table->above);
+			Index		above_number = table->above == 0 ? parent->relid : first + table->above - 1;
+			RelOptInfo *rel_above = copy->simple_rel_array[above_number];
+
+			for (int i = 0; i < rel_above->nparts; i++)
+				if (bms_is_member(i, above->live) && above->places[i] == -1 - at)
+					rel_above->part_rels[i] = rel;
+			add_member(copy, rel, number, above_number, columns_of(table, number, above, above_number));
+			rel->partexprs = memcpy(palloc(rel->part_scheme->partnatts * sizeof(List *)), rel->partexprs,
+									rel->part_scheme->partnatts * sizeof(List *));
+			for (int i = 0; i < rel->part_scheme->partnatts; i++)
+			{
+				rel->partexprs[i] = copyObject(rel->partexprs[i]);
+				ChangeVarNodes((Node *) rel->partexprs[i], (int) parent->relid, (int) number, 0);
+			}
+		}
+		for (int i = -1; (i = bms_next_member(table->live, i)) >= 0;)
+			if (table->places[i] >= 0)
+			{
+				RelOptInfo *leaf = makeNode(RelOptInfo);
+				Path	   *path = makeNode(Path);
+
+				add_member(copy, leaf, first_leaf + table->places[i], number, makeNode(AppendRelInfo));
+				path->parent = rel->part_rels[i] = leaf;
+				leaves[table->places[i]] = path;
+			}
+	}
+	for (int i = 0; i < list_length(parts->leaves); i++)
+		children = lappend(children, leaves[i]);
+	return sb_make_partition_pruneinfo(copy, copy->simple_rel_array[parent->relid], children, conditions);
+}
+
+/* --------------------------------------------------------------------------------- the plan */
+
+static RangeTblEntry *
+make_entry(Oid table, char relkind, Alias *name)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = table;
+	rte->relkind = relkind;
+	rte->rellockmode = AccessShareLock;
+	rte->eref = name;
+	return rte;
+}
+
+/*
+ * Adds entries for the partitions to the range table: partitioned tables first, since each table is locked after the
+ * one whose partition it is. Returns the number of the first entry.
+ */
+static Index
+add_entries(PlannerInfo *root, const PartitionScanParts *parts)
+{
+	Index		first = list_length(root->parse->rtable) + 1;
+	Alias	   *name = makeAlias("partition", NIL);
+	ListCell   *cell;
+
+	for_each_from(cell, parts->tables, 1)
+		root->parse->rtable = lappend(root->parse->rtable,
+									  make_entry(((PartitionScanTable *) lfirst(cell))->oid,
+												 RELKIND_PARTITIONED_TABLE, name));
+	foreach(cell, parts->leaves)
+		root->parse->rtable = lappend(root->parse->rtable, make_entry(lfirst_oid(cell), RELKIND_RELATION, name));
+	return first;
+}
+
+/* The conditions column = plain value that are not asked about: a B-tree index may serve for them. */
+static List *
+find_equalities(const List *conditions, const List *asked)
+{
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	foreach(cell, conditions)
+	{
+		OpExpr	   *condition = lfirst(cell);
+
+		if (!list_member(asked, condition) && IsA(condition, OpExpr) && list_length(condition->args) == 2 &&
+			(chunk_is_plain_value(linitial(condition->args)) || chunk_is_plain_value(lsecond(condition->args))))
+			result = lappend(result, condition);
+	}
 	return result;
 }
 
@@ -40,52 +250,30 @@ Plan *
 partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list, List *clauses,
 						 List *children)
 {
-	PartitionScanPath *private = linitial(path->custom_private);
+	const PartitionScanPath *private = linitial(path->custom_private);
+	const PartitionScanParts *parts = private->parts;
 	CustomScan *scan = makeNode(CustomScan);
-	List	   *conditions = NIL;
-	List	   *others = NIL;
-	List	   *columns;
-	List	   *numbers = NIL;
+	List	   *conditions = extract_actual_clauses(clauses, false);
+	List	   *with_values = NIL;
 	ListCell   *cell;
+	Index		first = add_entries(root, parts);
 
-	(void) root;
 	(void) children;
-	if (private->condition == NULL)
-		partition_scan_refuse(private->table, private->parts->why_no_keys != NULL ? private->parts->why_no_keys :
-							  "the planner expects all partitions to be read");
-	foreach(cell, clauses)
-	{
-		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
-
-		if (condition->pseudoconstant || condition == private->condition)
-			continue;
-		if (is_tested_in_partitions((Node *) condition->clause, rel->relid))
-			conditions = lappend(conditions, condition->clause);
-		else
-			others = lappend(others, condition->clause);
-	}
-	/*
-	 * Later the planner may give the node another target list, with any of the columns that the nodes above need. All
-	 * of these are in reltarget. So custom_scan_tlist has the columns of reltarget too.
-	 */
-	columns = chunk_scan_add_columns(NIL, (Node *) rel->reltarget->exprs, rel->relid);
-	columns = chunk_scan_add_columns(columns, (Node *) target_list, rel->relid);
-	columns = chunk_scan_add_columns(columns, (Node *) others, rel->relid);
-	columns = chunk_scan_add_columns(columns, (Node *) conditions, rel->relid);
-	columns = chunk_scan_add_columns(columns, (Node *) private->parts->pruning, rel->relid);
-	if (private->comparison != NULL)
-		columns = chunk_scan_add_columns(columns, (Node *) private->comparison, rel->relid);
-	foreach(cell, columns)
-		numbers = lappend_int(numbers, ((Var *) lfirst_node(TargetEntry, cell)->expr)->varattno);
-
+	foreach(cell, conditions)
+		if (!has_place_holder(lfirst(cell), NULL))
+			with_values = lappend(with_values, lfirst(cell));
+	if (path->path.param_info != NULL)
+		with_values = (List *) with_outer_parameters((Node *) with_values, root);
 	scan->scan.plan.targetlist = target_list;
-	scan->scan.plan.qual = others;
+	scan->scan.plan.qual = conditions;
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_scan_tlist = columns;
-	scan->custom_exprs = list_make3(private->comparison, conditions, copyObject(private->parts->pruning));
-	scan->custom_private = list_make4(numbers, list_make3_int(0, 0, 0), NIL, NIL);
+	scan->custom_exprs = list_make2(copyObject(private->asked),
+									copyObject(find_equalities(conditions, private->asked)));
+	scan->custom_private = list_make4(list_make4_int(rel->relid, first + list_length(parts->tables) - 1,
+													 list_length(parts->leaves), private->rows),
+									  make_pruning(root, rel, parts, first, with_values), copyObject(private->sort),
+									  list_make1_int(private->backward));
 	scan->methods = &partition_scan_methods;
-	private->parts->node = scan;
 	return (Plan *) scan;
 }

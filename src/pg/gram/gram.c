@@ -20,7 +20,7 @@
 
 #include "base/call.h"
 #include "base/memory.h"
-#include "index/class_options.h"
+#include "index/handler.h"
 
 /* The numbers of the operators in gram_ops. bytea_gram_ops has only = and LIKE, with the same numbers. */
 static const struct

@@ -32,7 +32,6 @@
 #include "index/handler.h"
 #include "index/heap.h"
 #include "index/layout.h"
-#include "index/owner.h"
 #include "index/range_length.h"
 #include "index/sizes.h"
 #include "index/summarize.h"

@@ -37,6 +37,7 @@
 #include "access/amapi.h"
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
+#include "catalog/partition.h"
 #include "catalog/pg_amop.h"
 #include "catalog/pg_amproc.h"
 #include "catalog/pg_opclass.h"
@@ -51,7 +52,6 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "index/class_options.h"
 #include "index/keys.h"
 #include "index/layout.h"
 #include "index/sizes.h"
@@ -271,6 +271,17 @@ has_other_operators(Relation index, int column, Oid type)
 void
 bf_index_notice_unasked(Relation index)
 {
+	static Oid	said_of = InvalidOid;
+
+	/* Of the indexes of partitions only the first one says it. */
+	if (index->rd_rel->relispartition)
+	{
+		Oid			root = llast_oid(get_partition_ancestors(RelationGetRelid(index)));
+
+		if (root == said_of)
+			return;
+		said_of = root;
+	}
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
 		Oid			type = type_of_values(index, column);

@@ -7,6 +7,8 @@
 
 #include "base/compat.h"
 
+#include "access/reloptions.h"
+
 #include "access/genam.h"
 #include "access/relscan.h"
 #include "access/skey.h"
@@ -88,5 +90,39 @@ extern IndexBulkDeleteResult *bf_index_vacuum_cleanup(IndexVacuumInfo *info, Ind
 /* cost.c */
 extern void bf_index_cost(struct PlannerInfo *root, struct IndexPath *path, double loop_count, Cost *startup,
 						  Cost *total, Selectivity *selectivity, double *correlation, double *pages);
+
+/* ------------------------------------------------------- the options of operator classes */
+
+/* The options for one column that all classes of the extension have. Support function BF_OPTIONS_PROC declares them. */
+typedef struct BfClassOptions
+{
+	int32		vl_len_;
+	/* negative: it was not given, and the absolute value is the default of the class */
+	double		false_positive_rate;
+	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
+} BfClassOptions;
+
+/*
+ * The default rate of gram_ops, whose items are grams: n characters in a row. A pattern of eight letters has five
+ * grams of four letters, and a row must have all five. With this rate and one page in a range, nine of ten searches for
+ * a word read hardly any page in vain (bench/results/keys.md, "Other rates and grams").
+ */
+#define BF_INDEX_GRAM_FPR 0.1
+
+/*
+ * Declares the options of BfClassOptions. `rate` is the false-positive rate if neither the options of the column nor
+ * those of the index give one. `size` is the size of the class's struct of options, which begins with BfClassOptions.
+ */
+extern void bf_index_declare_class_options(local_relopts *options, Size size, double rate);
+
+/*
+ * Is this one of the extension's own functions that declare options? The options of another function may have
+ * another layout.
+ */
+extern bool bf_index_declares_own_options(Oid function);
+
+/* The functions that declare options of the classes for grams (gram/gram.c). */
+extern PGDLLEXPORT Datum bf_gram_class_options(PG_FUNCTION_ARGS);
+extern PGDLLEXPORT Datum bf_bytea_gram_class_options(PG_FUNCTION_ARGS);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * heap.h: reads the heap: which row versions belong in the index, and their items (values, or keys inside values). A
  * *range* is consecutive pages of the heap whose items share filters. Some deleted versions are left out. The
- * *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h).
+ * *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h). Also as whom the expressions
+ * and the predicate of an index run.
  */
 #ifndef STREAMBLOOM_PG_INDEX_HEAP_H
 #define STREAMBLOOM_PG_INDEX_HEAP_H
@@ -10,6 +11,7 @@
 #include "index/items.h"
 
 #include "access/htup_details.h"
+#include "nodes/execnodes.h"
 #include "storage/bufpage.h"
 #include "utils/snapshot.h"
 
@@ -143,5 +145,26 @@ extern uint64 *bf_index_take_set(sb_hash_set *set);
  * all its slots are read and cleared.
  */
 extern void bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items);
+
+/*
+ * Expressions and predicates of an index run as the owner of the table, in a security-restricted operation and with
+ * the search_path pg_catalog, pg_temp. This holds from bf_index_become_owner() until bf_index_become_caller(). After
+ * an error the end of the transaction or subtransaction restores everything.
+ */
+typedef struct BfCaller
+{
+	Oid			user;
+	int			security;
+	int			guc_level;
+} BfCaller;
+
+extern void bf_index_become_owner(Relation heap, BfCaller *caller);
+extern void bf_index_become_caller(const BfCaller *caller);
+
+/* Has the index expressions or a predicate, so that user-defined code may run for each row? */
+extern bool bf_index_runs_code(Relation index);
+
+/* The columns, expressions and predicate of the index, to be prepared after bf_index_become_owner(). */
+extern IndexInfo *bf_index_info_for_owner(Relation index);
 
 #endif

@@ -35,7 +35,7 @@
 #include "index/items.h"
 #include "index/kept_pin.h"
 #include "index/layout.h"
-#include "index/owner.h"
+#include "index/heap.h"
 #include "index/seen_lines.h"
 #include "index/sizes.h"
 #include "index/summarize.h"

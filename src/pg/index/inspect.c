@@ -25,7 +25,6 @@
 #include "index/items.h"
 #include "index/layout.h"
 #include "index/measure.h"
-#include "index/owner.h"
 
 /* Raises an error for an index whose build has failed or is not finished. */
 static void

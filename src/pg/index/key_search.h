@@ -56,23 +56,4 @@ extern BfKeySearch *bf_index_begin_key_search(const BfKeyClass *keys, ItemHasher
  */
 extern bool bf_index_key_search_can_match(BfKeySearch *search, const bool *present);
 
-/*
- * In a range that has none of the search's keys, each hash of the search seems to be present with the probability
- * `rate`. Estimates for which share of such ranges the index says "maybe" nevertheless. Reads no index: random ranges
- * are made up, the same ones in each call.
- */
-extern double bf_index_key_search_in_vain(const BfKeySearch *search, double rate);
-
-/*
- * Can a value match query `number` (from 0) if, of the search's hashes, it has at most those for which present[] is
- * true? If that is not certain, the answer is true.
- */
-extern bool bf_index_key_query_can_match(const BfKeySearch *search, uint32 number, const bool *present);
-
-/*
- * Makes a search for some queries of `search`: those with these numbers, from 0. The new search uses memory of
- * `search`, which must live as long.
- */
-extern BfKeySearch *bf_index_choose_queries(const BfKeySearch *search, const uint32 *numbers, uint32 count);
-
 #endif

@@ -99,8 +99,9 @@ give_options(BfKeyClass *keys, const bytea *options, MemoryContext context)
 	MemoryContextSwitchTo(caller);
 }
 
-bool
-bf_index_same_options(const bytea *a, const bytea *b)
+/* Are the options of two operator classes, as the functions of the class get them, the same? NULL: there are none. */
+static bool
+same_options(const bytea *a, const bytea *b)
 {
 	if (a == NULL || b == NULL)
 		return a == b;
@@ -174,7 +175,7 @@ bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column)
 		keys->collation == function_collation(index, column) &&
 		keys->key_type == bf_index_item_type(index, column) &&
 		keys->key_collation == key_collation(index, column, keys->key_type) &&
-		bf_index_same_options(keys->options, RelationGetIndexAttOptions(index, false)[column]);
+		same_options(keys->options, RelationGetIndexAttOptions(index, false)[column]);
 }
 
 ItemHasher *

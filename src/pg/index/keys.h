@@ -70,9 +70,6 @@ extern BfKeyClass *bf_index_make_key_class(Relation index, int column, MemoryCon
 extern BfKeyClass *bf_index_make_extracting_class(Oid opclass, Oid type, Oid collation, MemoryContext context,
 												  Oid *key_type);
 
-/* Are the options of two operator classes, as the functions of the class get them, the same? NULL: there are none. */
-extern bool bf_index_same_options(const bytea *a, const bytea *b);
-
 /* Does this column of an index have the functions and options of *keys, and are its keys hashed in the same way? */
 extern bool bf_index_is_key_class(const BfKeyClass *keys, Relation index, int column);
 

@@ -19,9 +19,8 @@
 
 #include "base/call.h"
 #include "base/hints.h"
-#include "index/answers.h"
+#include "index/estimate.h"
 #include "index/attempt.h"
-#include "index/class_options.h"
 #include "index/functions.h"
 #include "index/keys.h"
 #include "index/layout.h"
@@ -48,7 +47,7 @@ static void notice_after_alter(ObjectAccessType access, Oid class, Oid object, i
 void
 bf_index_init(void)
 {
-	bf_index_answers_init();
+	bf_index_estimate_init();
 	option_kind = add_reloption_kind();
 	add_int_reloption(option_kind, "pages_per_range", "Number of pages of the table that share one filter",
 					  0, 1, BF_INDEX_MAX_PAGES_PER_RANGE, AccessExclusiveLock);

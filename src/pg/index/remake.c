@@ -437,6 +437,28 @@ replace_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGrou
 	return true;
 }
 
+/*
+ * Has the directory room for so many groups in the place of this one? This is asked before the ranges are counted: what
+ * cannot be published would be counted by every VACUUM.
+ */
+static bool
+may_replace(const BfSummarizer *work, const BfGroup *group, uint32 count)
+{
+	BfGroup    *groups = palloc(count * sizeof(BfGroup));
+	bool		result;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		groups[i] = *group;
+		groups[i].first_range += i;
+		groups[i].ranges = i + 1 < count ? 1 : group->ranges - i;
+		groups[i].first_block = 0;
+	}
+	result = bf_index_can_publish(work->index, groups, count);
+	pfree(groups);
+	return result;
+}
+
 /* Are filters with these lines as large as the group's, or smaller? */
 static bool
 fits(const BfGroup *group, const uint32 *lines)
@@ -525,6 +547,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	bool		marked[BF_INDEX_MAX_RANGES];
 	bool		again[BF_INDEX_MAX_RANGES];
 	bool		done = false;
+	bool		may_divide;
 	double		read = 0;
 	BfGroup		group;
 
@@ -534,20 +557,18 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	if (is_too_full(&group, measure) && !has_full(&group, measure))
 		read = summarize_too_full(work, geometry, &group, marked, heap_blocks, left / pages_per_range, measure, &done);
 	find_full(&group, measure, marked, again);
-	if (!done)
+	may_divide = !done && group.level == 0 && may_replace(work, &group, Min(group.ranges, BF_MOST_PLANNED));
+	if (may_divide || (!done && may_replace(work, &group, 1)))
 	{
-		if (group.level == 0)
-		{
-			read += count_all(work, geometry, &group, heap_blocks, &measure->items);
-			bf_index_plan_division(geometry, &group, &measure->items, plan);
-		}
-		else
-		{
-			uint32		lines[INDEX_MAX_KEYS];
+		uint32		lines[INDEX_MAX_KEYS];
 
-			(void) lines_needed(geometry, &group, &measure->items, lines);
+		if (group.level == 0)
+			read += count_all(work, geometry, &group, heap_blocks, &measure->items);
+		(void) lines_needed(geometry, &group, &measure->items, lines);
+		if (may_divide)
+			bf_index_plan_division(geometry, &group, &measure->items, plan);
+		else
 			bf_index_plan_one(&group, lines, plan);
-		}
 		/* if the filters are large enough, the items that filled them are gone */
 		if (is_as_now(&group, plan))
 			bf_index_summarize_marked(work, geometry, &group, again);

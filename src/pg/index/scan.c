@@ -130,6 +130,15 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVe
 	return search_index(&descent, heap) > 0;
 }
 
+void
+bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans)
+{
+	Descent		descent = {.index = index, .search = search, .spans = spans};
+
+	*spans = (BfSpans) {0};
+	(void) search_index(&descent, heap);
+}
+
 /*
  * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of the
  * items. A range is asked about an item only if the ranges above say "maybe" too. But with more than MOST_CARRIED items

@@ -89,6 +89,9 @@ typedef struct BfSpans
 
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
+/* Sets *spans to the pages in which a row that is searched for may be. REQUIRES: as for bf_index_ask(). */
+extern void bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans);
+
 /*
  * For a caller that asks many indexes, or many groups of an index, about the same items. After each one that was asked
  * in vain, some of the next ones are passed over: one after the first, two after the second, then four, and so on,

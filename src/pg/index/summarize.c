@@ -25,7 +25,6 @@
 #include "index/group.h"
 #include "index/heap.h"
 #include "index/layout.h"
-#include "index/owner.h"
 #include "index/plan.h"
 #include "index/range_length.h"
 #include "index/remake.h"

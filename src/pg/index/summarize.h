@@ -11,7 +11,7 @@
 #include "index/geometry.h"
 #include "index/heap.h"
 #include "index/tape.h"
-#include "index/upper_counts.h"
+#include "index/count.h"
 
 /* What to summarize. */
 typedef struct BfTask

@@ -8,7 +8,7 @@
 #include "index/build_workers.h"
 #include "index/group.h"
 #include "index/tape.h"
-#include "index/upper_counts.h"
+#include "index/count.h"
 
 /* What a summarizer works on. */
 typedef struct BfSummarizer

@@ -39,7 +39,7 @@
  *
  * The format has not changed since generic WAL came with PostgreSQL 9.6. A record is replayed by the major version that
  * wrote it, so only the server's own generic_redo() has to understand it. The sources of 15 were compared with those of
- * earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/021_kill_nine.pl (after a crash), and by
+ * earlier versions. On 15, 17, 18 and 19 such records are replayed by test/tap/kill_nine.pl (after a crash), and by
  * test/attack/030_standby.pl (on a standby that compares each page with the primary's, by wal_consistency_checking).
  * These tests were not run on 16, which is taken to be like 15 and 17. From 20 on GenericXLogFinish() is used here too,
  * until the tests are run there. It is slower, but correct by definition.

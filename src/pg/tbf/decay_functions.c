@@ -1,6 +1,6 @@
 /*
  * decay_functions.c: weights by age in SQL. core/tbf/sb_decay_functions.h has the formulas and names the papers that
- * they come from. docs/decay.md says what the weights are for.
+ * they come from. docs/tbf.md says what the weights are for.
  */
 #include "base/compat.h"
 

@@ -322,7 +322,7 @@ sub settings
 {
 	my ($run) = @_;
 	my $debug = $run->debug_parallel;
-	my @settings = ("role = 'none'", 'streambloom.enable_chunk_skip = on', 'streambloom.enable_join_skip = on', 'streambloom.enable_partition_scan = ' . pick('off', 'off', 'always'), 'enable_bitmapscan = on', 'enable_seqscan = ' . (chance(0.8) ? 'off' : 'on'),
+	my @settings = ("role = 'none'", 'streambloom.enable_skip = on', 'streambloom.enable_skip = on', 'streambloom.enable_partition_scan = ' . pick('off', 'off', 'always'), 'enable_bitmapscan = on', 'enable_seqscan = ' . (chance(0.8) ? 'off' : 'on'),
 		'enable_indexscan = ' . (chance(0.4) ? 'on' : 'off'), 'enable_indexonlyscan = off', 'plan_cache_mode = auto', 'max_parallel_workers_per_gather = 0', "$debug = off",
 		'parallel_leader_participation = on', 'auto_explain.log_min_duration = -1');
 	my %plans = (enable_hashjoin => 0.6, enable_mergejoin => 0.6, enable_nestloop => 0.05, enable_material => 0.2, enable_memoize => 0.3, enable_sort => 0.1, enable_hashagg => 0.1,

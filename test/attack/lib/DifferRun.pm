@@ -36,7 +36,7 @@ our $off = join '; ', map { "SET LOCAL $_" } "role = 'none'", 'enable_seqscan = 
 	'enable_incremental_sort = on', 'enable_partition_pruning = on', 'enable_partitionwise_join = off', 'enable_partitionwise_aggregate = off',
 	'max_parallel_workers_per_gather = 0', 'parallel_leader_participation = on', 'plan_cache_mode = auto', 'cursor_tuple_fraction = 0.1', "work_mem = '4MB'",
 	'from_collapse_limit = 8', 'join_collapse_limit = 8', 'enable_async_append = on', 'constraint_exclusion = partition', 'enable_parallel_append = on',
-	'auto_explain.log_min_duration = -1', 'DEBUG_PARALLEL = off', 'streambloom.enable_chunk_skip = off', 'streambloom.enable_join_skip = off', 'streambloom.enable_partition_scan = off';
+	'auto_explain.log_min_duration = -1', 'DEBUG_PARALLEL = off', 'streambloom.enable_skip = off', 'streambloom.enable_skip = off', 'streambloom.enable_partition_scan = off';
 
 my $functions = <<'SQL';
 CREATE SCHEMA differ;
@@ -57,7 +57,7 @@ BEGIN
 	BEGIN
 		IF look AND mode IN ('digest', 'loop', 'cursor') THEN
 			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
-				seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%ChunkSkip%' THEN 'c' END, CASE WHEN line LIKE '%PartitionScan%' THEN 's' END,
+				seen := concat(seen, CASE WHEN line LIKE '%Bitmap Index Scan on%' THEN 'i' END, CASE WHEN line LIKE '%Skip%' THEN 'c' END, CASE WHEN line LIKE '%PartitionScan%' THEN 's' END,
 					CASE WHEN line LIKE '%Gather%' THEN 'p' END);
 			END LOOP;
 		END IF;
@@ -129,8 +129,8 @@ BEGIN
 	SET LOCAL role = 'none';
 	SET LOCAL enable_seqscan = off;
 	SET LOCAL enable_bitmapscan = on;
-	SET LOCAL streambloom.enable_chunk_skip = on;
-	SET LOCAL streambloom.enable_join_skip = on;
+	SET LOCAL streambloom.enable_skip = on;
+	SET LOCAL streambloom.enable_skip = on;
 	IF mine.answer ~ '^ERROR XX' OR plain.answer ~ '^ERROR XX' THEN
 		RETURN format('%s XX with: %s without: %s', number, mine.answer, plain.answer);
 	ELSIF mine.answer IS NOT DISTINCT FROM plain.answer OR left(mine.answer, 11) = left(plain.answer, 11) AND mine.answer LIKE 'ERROR%' THEN
@@ -395,7 +395,7 @@ sub compare
 			if ($question->{look})
 			{
 				$self->count('plans looked at');
-				foreach (['i', 'plans with an index'], ['c', 'plans with ChunkSkip'], ['s', 'plans with PartitionScan'], ['p', 'plans with workers'])
+				foreach (['i', 'plans with an index'], ['c', 'plans with Skip'], ['s', 'plans with PartitionScan'], ['p', 'plans with workers'])
 				{
 					$self->count($_->[1]) if index($seen // '', $_->[0]) >= 0;
 				}

@@ -1,5 +1,5 @@
 # JoinsSchema.pm: random tables for joins of a fact table with dimensions, which leave pages of the fact table unread
-# (the node JoinSkip). A fact table has many pages, and rows with the same key lie together. Most dimensions have few
+# (the node Skip). A fact table has many pages, and rows with the same key lie together. Most dimensions have few
 # keys.
 #
 # Every key is made of an integer. The same integer gives equal values in columns of different types.

@@ -205,7 +205,7 @@ sub look_at_plan
 	my ($plan, $state) = NotOneRow::ask($run, $session, 'look at a plan', ($run->{skipping} ? "SET LOCAL $run->{skipping} = on; " : '') . 'SET LOCAL enable_bitmapscan = on; SET LOCAL enable_seqscan = off; ' .
 		"EXPLAIN (COSTS OFF) SELECT * FROM $table WHERE a = 1::bigint");
 	$run->{counts}{'plans with an index'}++ if $state eq '00000' && $plan =~ /Bitmap Index Scan on/;
-	$run->{counts}{'plans with ChunkSkip'}++ if $state eq '00000' && $plan =~ /ChunkSkip/;
+	$run->{counts}{'plans with Skip'}++ if $state eq '00000' && $plan =~ /Skip/;
 }
 
 sub begin
@@ -223,7 +223,7 @@ sub set_up
 	{
 		# The library must be loaded when the plan is made, or no partitions are skipped.
 		$session->sql("LOAD 'streambloom'");
-		$run->{skipping} = $session->sql("SELECT name FROM pg_settings WHERE name = 'streambloom.enable_chunk_skip'");
+		$run->{skipping} = $session->sql("SELECT name FROM pg_settings WHERE name = 'streambloom.enable_skip'");
 	}
 	prepare_questions($session);
 	$session->sql("SET lock_timeout = '4s'");

@@ -1,0 +1,621 @@
+/*
+ * join_key_paths.c: makes hash joins that give their keys to the Skips on their outer side: a runtime join filter.
+ *
+ * A hash join builds a hash table of its inner side, and then reads its outer side. Of the outer rows an inner, semi or
+ * right join keeps only those that find a partner in the table. So once the table is built it is known which values the
+ * outer side is searched for. JoinKeys stands below Hash and collects them; the Skips ask their indexes about them.
+ *
+ * Such a join is one more path of the join. Its outer side is one that the planner has, built again: each scan of a table
+ * that can be asked has a Skip with the keys above it. This goes through Append, and through the outer sides of further
+ * hash joins, so a star has the keys of each of its joins. Nothing else of the planner's paths is changed.
+ *
+ * PostgreSQL builds the hash table first unless the outer side's startup cost is below the inner side's total cost; then
+ * it asks the outer side for a row, so as to save the inner side if there is none. Here the startup costs of all plans
+ * between the join and the Skips are raised. Otherwise the first scan would have no keys, and a later one old keys.
+ */
+#include "chunks/skip_paths.h"
+
+#include <math.h>
+
+#include "access/relation.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/appendinfo.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parse_type.h"
+#include "utils/lsyscache.h"
+
+#include "chunks/join_keys.h"
+#include "index/handler.h"
+#include "index/keys.h"
+
+/*
+ * With the nodes the inner side is run first, also where the outer side turns out to be empty. The nodes can save only a
+ * part of the outer side. So a join gets them only if its outer side costs at least this share of what the inner side
+ * costs.
+ */
+#define LEAST_SHARE_OF_INNER (1.0 / 4)
+
+/*
+ * Statistics do not tell that the keys of a join are mostly in a few partitions or in a part of a table. To ask costs a
+ * page or two of each index, and if that was in vain, the next ones are passed over. So whatever is expected, the scans
+ * below cost at most this share of what they cost without keys, and the join is preferred where its outer side matters.
+ */
+#define MOST_SHARE_WITH_KEYS 0.9
+
+static set_join_pathlist_hook_type previous_set_join_pathlist;
+
+struct JoinKeysSource
+{
+	int			parameter;		/* -1 as long as no plan was made */
+	List	   *expressions;	/* of the inner side, one for each set */
+	List	   *types;			/* of each set */
+	List	   *collations;
+};
+
+/* A clause of the join whose inner side is collected. */
+typedef struct CollectedClause
+{
+	RestrictInfo *clause;
+	Node	   *inner;			/* the inner side of the clause */
+	Index		table;			/* the table whose columns are on the outer side */
+	double		rows;			/* how many of its rows are expected to have a partner */
+	double		all;			/* how many rows it has, with its children */
+} CollectedClause;
+
+/* What is built. */
+typedef struct Build
+{
+	PlannerInfo *root;
+	JoinKeysSource *source;
+	List	   *clauses;		/* CollectedClauses */
+	double		keys;			/* how many are expected */
+	bool		is_expected;	/* `expected` is set, from the first index that was found */
+	BfExpectation expected;
+	ChunkFinder finder;
+	bool		any;			/* a table will be asked */
+} Build;
+
+/* ------------------------------------------------------------------------ the source */
+
+int
+join_keys_parameter(PlannerInfo *root, JoinKeysSource *source)
+{
+	if (source->parameter < 0)
+	{
+		source->parameter = list_length(root->glob->paramExecTypes);
+		root->glob->paramExecTypes = lappend_oid(root->glob->paramExecTypes, InvalidOid);
+	}
+	return source->parameter;
+}
+
+/* Returns the number of the set that has this expression, type and collation. Adds it if it is not there yet. */
+static int
+number_of_set(JoinKeysSource *source, Node *expression, Oid type, Oid collation)
+{
+	for (int i = 0; i < list_length(source->expressions); i++)
+		if (list_nth_oid(source->types, i) == type && list_nth_oid(source->collations, i) == collation &&
+			equal(list_nth(source->expressions, i), expression))
+			return i;
+	source->expressions = lappend(source->expressions, expression);
+	source->types = lappend_oid(source->types, type);
+	source->collations = lappend_oid(source->collations, collation);
+	return list_length(source->expressions) - 1;
+}
+
+/* ------------------------------------------------------------------------- one table */
+
+/*
+ * Sets *type to the type as which the index hashes arguments of this key. Returns false if it cannot be asked about
+ * hashes: if its items are parts of the column's values, such as the grams of a text.
+ */
+static bool
+find_type(const IndexOptInfo *info, const QuestionKey *key, Oid *type)
+{
+	const int	column = key->column - 1;
+	Relation	index;
+
+	if (key->flags != 0 || key->strategy != BF_EQUAL_STRATEGY ||
+		OidIsValid(get_opfamily_proc(info->opfamily[column], info->opcintype[column], info->opcintype[column],
+									 BF_EXTRACT_VALUE_PROC)))
+		return false;
+	*type = key->subtype;
+	if (!OidIsValid(*type) || IsPolymorphicType(*type))
+		*type = info->opcintype[column];
+	if (IsPolymorphicType(*type))
+	{
+		index = relation_open(info->indexoid, NoLock);	/* the planner has locked it */
+		*type = bf_index_item_type(index, column);
+		relation_close(index, NoLock);
+	}
+	return true;
+}
+
+static const IndexOptInfo *
+info_of(const RelOptInfo *rel, Oid index)
+{
+	ListCell   *cell;
+
+	foreach(cell, rel->indexlist)
+		if (lfirst_node(IndexOptInfo, cell)->indexoid == index)
+			return lfirst(cell);
+	return NULL;
+}
+
+/* Sets what is expected of an index that is asked about the keys. All indexes are taken to be like the first one. */
+static bool
+set_expected(Build *build, Oid oid, AttrNumber column)
+{
+	if (!build->is_expected)
+	{
+		Relation	index = relation_open(oid, NoLock);
+
+		build->is_expected = bf_index_expect(index, column, build->keys, &build->expected);
+		relation_close(index, NoLock);
+	}
+	return build->is_expected;
+}
+
+/*
+ * Returns a clause on the columns of a table as one on the columns of this table, which may be a child of that table.
+ * Returns NULL if it is neither.
+ */
+static Node *
+clause_for(PlannerInfo *root, Node *clause, Index table, RelOptInfo *rel)
+{
+	if (table == rel->relid)
+		return clause;
+	if (!bms_is_member(table, rel->top_parent_relids))
+		return NULL;
+#if PG_VERSION_NUM >= 160000
+	return adjust_appendrel_attrs_multilevel(root, clause, rel, rel->top_parent);
+#else
+	return adjust_appendrel_attrs_multilevel(root, clause, rel->relids, rel->top_parent_relids);
+#endif
+}
+
+/*
+ * Finds an index of a table that can be asked about the keys of a clause. Returns what the Skip will ask, or NULL.
+ * Lowers *share to the share of the table that is expected to be left.
+ */
+static SkipJoinKey *
+find_key(Build *build, RelOptInfo *rel, const CollectedClause *collected, double *share)
+{
+	Node	   *clause = clause_for(build->root, (Node *) collected->clause->clause, collected->table, rel);
+	ListCell   *cell;
+	ListCell   *inner;
+
+	if (clause == NULL || !restriction_is_securely_promotable(collected->clause, rel))
+		return NULL;
+	foreach(cell, chunk_questions(rel->indexlist, rel->relid,
+								  lcons(clause, extract_actual_clauses(rel->baserestrictinfo, false)), &build->finder))
+	{
+		const ChunkQuestion *question = lfirst(cell);
+
+		foreach(inner, question->keys)
+		{
+			const QuestionKey *key = lfirst(inner);
+			const IndexOptInfo *info = info_of(rel, question->index);
+			SkipJoinKey *found;
+			Oid			type;
+			double		holding;	/* the expected share of the ranges that have one of the rows */
+
+			if (!equal(key->argument, collected->inner) || !find_type(info, key, &type) ||
+				!set_expected(build, question->index, key->column))
+				continue;
+			holding = 1 - pow(1 - Min(1, (double) build->expected.pages_per_range / Max(rel->pages, 1)),
+							  collected->rows * rel->tuples / Max(collected->all, 1));
+			*share = Min(*share, holding + (1 - holding) * build->expected.in_vain);
+			found = palloc(sizeof(SkipJoinKey));
+			found->source = build->source;
+			found->set = number_of_set(build->source, collected->inner, type, info->indexcollations[key->column - 1]);
+			found->index = question->index;
+			found->column = key->column;
+			return found;
+		}
+	}
+	return NULL;
+}
+
+/* -------------------------------------------------------------------- the outer side */
+
+/*
+ * Returns the path of a scan, or a Skip with the keys above it. `startup` is the least startup cost if nothing stands
+ * between the scan and the join.
+ */
+static Path *
+build_scan(Build *build, Path *path, Cost startup)
+{
+	RelOptInfo *rel = path->parent;
+	const bool	is_skip = skip_is_path(path);
+	Path	   *below = is_skip ? linitial(((CustomPath *) path)->custom_paths) : path;
+	List	   *private = is_skip ? ((CustomPath *) path)->custom_private : NIL;
+	List	   *joins = is_skip ? list_copy(list_nth(private, SKIP_JOINS)) : NIL;
+	double		share = 1;
+	CustomPath *skip;
+	ListCell   *cell;
+	int			before = list_length(joins);
+
+	if (!IS_SIMPLE_REL(rel) || !skip_can_ask(rel, build->root->simple_rte_array[rel->relid]) ||
+		!skip_can_be_above(below))
+		return path;
+	foreach(cell, build->clauses)
+	{
+		SkipJoinKey *key = find_key(build, rel, lfirst(cell), &share);
+
+		if (key != NULL)
+			joins = lappend(joins, key);
+	}
+	if (list_length(joins) == before)
+		return path;
+	build->any = true;
+	skip = skip_make_path(below, is_skip ? list_nth(private, SKIP_QUESTIONS) : NIL,
+						  is_skip ? list_nth(private, SKIP_ARGUMENTS) : NIL, joins);
+	/* the pages of an index are read in ascending order */
+	skip_set_cost(&skip->path, path, share, MOST_SHARE_WITH_KEYS, build->expected.pages * seq_page_cost);
+	skip->path.rows = clamp_row_est(path->rows * share);
+	skip->path.startup_cost = Max(skip->path.startup_cost, startup);
+	skip->path.total_cost = Max(skip->path.total_cost, skip->path.startup_cost);
+	return &skip->path;
+}
+
+/*
+ * Returns a copy of an outer path in which the scans that can be asked have Skips with the keys; NULL if it has no form
+ * that can be built again. Whatever stands between the join and the scans has at least this startup cost. Each row of
+ * what is built again comes from one row of one scan, and a rescan of the join rescans it, so the verdict is given anew.
+ */
+static Path *
+build_outer(Build *build, Path *path, Cost startup)
+{
+	if (IsA(path, AppendPath))
+	{
+		AppendPath *append = makeNode(AppendPath);
+		double		rows = 0;
+		Cost		saved = 0;
+		ListCell   *cell;
+
+		*append = *(AppendPath *) path;
+		append->subpaths = NIL;
+		foreach(cell, ((AppendPath *) path)->subpaths)
+		{
+			Path	   *below = lfirst(cell);
+			Path	   *built = build_scan(build, below, list_length(((AppendPath *) path)->subpaths) == 1 ? startup : 0);
+
+			saved += below->total_cost - built->total_cost;
+			rows += built->rows;
+			append->subpaths = lappend(append->subpaths, built);
+		}
+		/* the children of a Parallel Append share the work */
+		if (path->parallel_aware)
+			saved /= Max(path->parallel_workers, 1);
+		append->path.rows = clamp_row_est(Min(path->rows, rows));
+		append->path.startup_cost = Max(path->startup_cost, startup);
+		append->path.total_cost = Max(path->total_cost - Max(saved, 0), append->path.startup_cost);
+		return &append->path;
+	}
+	if (IsA(path, HashPath))
+	{
+		HashPath   *join = makeNode(HashPath);
+		Path	   *outer = ((HashPath *) path)->jpath.outerjoinpath;
+		Path	   *built;
+
+		*join = *(HashPath *) path;
+		if (path->parallel_aware || !(join->jpath.jointype == JOIN_INNER || join->jpath.jointype == JOIN_SEMI ||
+									  join->jpath.jointype == JOIN_LEFT || join->jpath.jointype == JOIN_ANTI))
+			return NULL;
+		built = build_outer(build, outer, Max(startup, join->jpath.innerjoinpath->total_cost));
+		if (built == NULL)
+			return NULL;
+		join->jpath.outerjoinpath = built;
+		join->jpath.path.rows = clamp_row_est(path->rows * built->rows / Max(outer->rows, 1));
+		join->jpath.path.startup_cost = Max(path->startup_cost, startup);
+		join->jpath.path.total_cost = Max(path->total_cost - Max(outer->total_cost - built->total_cost, 0),
+										  join->jpath.path.startup_cost);
+		return &join->jpath.path;
+	}
+	if (skip_is_path(path) || skip_can_be_above(path))
+		return build_scan(build, path, startup);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------------- the join */
+
+/* Does a hash join of this type drop all outer rows without a partner? */
+static bool
+drops_outer_rows(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_RIGHT:
+#if PG_VERSION_NUM >= 160000
+		case JOIN_RIGHT_ANTI:
+#endif
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Returns the clauses by which the join can hash, chosen as in hash_inner_and_outer(). Sets their outer_is_left. */
+static List *
+hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner, JoinType type,
+			 const List *clauses)
+{
+	List	   *result = NIL;
+	const ListCell *cell;
+
+	foreach(cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		bool		is_left = bms_is_subset(clause->left_relids, outer->relids) &&
+			bms_is_subset(clause->right_relids, inner->relids);
+
+		if ((IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids)) || !clause->can_join ||
+			!OidIsValid(clause->hashjoinoperator) ||
+			(!is_left && (!bms_is_subset(clause->left_relids, inner->relids) ||
+						  !bms_is_subset(clause->right_relids, outer->relids) ||
+						  !OidIsValid(get_commutator(castNode(OpExpr, clause->clause)->opno)))))
+			continue;
+		clause->outer_is_left = is_left;
+		result = lappend(result, clause);
+	}
+	return result;
+}
+
+/*
+ * May this key be collected? If a key of a row is NULL, PostgreSQL does not evaluate the later keys of the row. JoinKeys
+ * does, so all keys but the first must be ones whose evaluation cannot raise an error.
+ */
+static bool
+may_collect(const Node *key, int number)
+{
+	if (contain_subplans((Node *) key))
+		return false;
+	while (IsA(key, RelabelType))
+		key = (const Node *) ((const RelabelType *) key)->arg;
+	return number == 0 || IsA(key, Var) || IsA(key, Const) || IsA(key, Param);
+}
+
+/* Returns how many rows a table has together with its children, before the query's conditions are applied. */
+static double
+all_rows(PlannerInfo *root, const RelOptInfo *table)
+{
+	double		rows = 0;
+
+	if (!root->simple_rte_array[table->relid]->inh)
+		return table->tuples;
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && !root->simple_rte_array[i]->inh &&
+			bms_is_member(table->relid, rel->top_parent_relids) && !IS_DUMMY_REL(rel))
+			rows += rel->tuples;
+	}
+	return rows;
+}
+
+/*
+ * Returns how many of all rows of a table are expected to have a partner by this clause alone. The index is asked about
+ * the keys, and not about the table's other conditions, so the planner's own estimates will not do: they count only rows
+ * that satisfy all conditions.
+ */
+static double
+rows_with_partner(PlannerInfo *root, RelOptInfo *table, const RelOptInfo *inner, double inner_rows,
+				  const RestrictInfo *clause, double all)
+{
+	SpecialJoinInfo plain = {
+		.type = T_SpecialJoinInfo,
+		.min_lefthand = table->relids,
+		.min_righthand = inner->relids,
+		.syn_lefthand = table->relids,
+		.syn_righthand = inner->relids,
+		.jointype = JOIN_INNER,
+	};
+	double		tuples = table->tuples;
+	double		share;
+
+	table->tuples = all;		/* PostgreSQL 15 counts only the rows of a parent that satisfy its conditions */
+	share = clauselist_selectivity(root, list_make1(clause->clause), 0, JOIN_INNER, &plain);
+	table->tuples = tuples;
+	return Min(all, all * share * inner_rows);
+}
+
+/* Returns those clauses of a hash join whose keys may be collected and are of use for a table (CollectedClause). */
+static List *
+collected_clauses(PlannerInfo *root, const Path *inner, const List *clauses)
+{
+	List	   *result = NIL;
+	const ListCell *cell;
+
+	foreach(cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		Node	   *sides[2] = {get_leftop(clause->clause), get_rightop(clause->clause)};
+		Node	   *of_outer = sides[!clause->outer_is_left];
+		Relids		tables = pull_varnos(root, of_outer);
+		CollectedClause *collected = palloc(sizeof(CollectedClause));
+		RelOptInfo *table;
+		int			number;
+
+		collected->clause = clause;
+		collected->inner = sides[clause->outer_is_left];
+		if (!bms_get_singleton_member(tables, &number) || !may_collect(collected->inner, foreach_current_index(cell)))
+			continue;
+		table = number < root->simple_rel_array_size ? root->simple_rel_array[number] : NULL;
+		if (table == NULL || (table->rtekind != RTE_RELATION && !root->simple_rte_array[number]->inh))
+			continue;
+		collected->table = number;
+		collected->all = all_rows(root, table);
+		collected->rows = rows_with_partner(root, table, inner->parent, inner->rows, clause, collected->all);
+		result = lappend(result, collected);
+	}
+	return result;
+}
+
+/*
+ * Could the query show how often parts of it are run? With the nodes fewer outer rows are tested, and the inner side is
+ * run although there may be no outer row. That is noticed if FROM, WHERE or a subquery calls a volatile function.
+ */
+static bool
+shows_what_is_run(const PlannerInfo *root)
+{
+	Query		query = *root->parse;
+	ListCell   *cell;
+
+	query.targetList = query.returningList = NIL;
+	if (contain_volatile_functions((Node *) &query))
+		return true;
+	foreach(cell, root->glob->subroots)
+		if (lfirst(cell) != NULL && contain_volatile_functions((Node *) lfirst_node(PlannerInfo, cell)->parse))
+			return true;
+	return false;
+}
+
+static Plan *plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans);
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "JoinKeys",
+	.PlanCustomPath = plan_keys,
+};
+
+Path *
+join_keys_make_path(Path *inner, JoinKeysSource *source)
+{
+	CustomPath *keys = makeNode(CustomPath);
+
+	keys->path.pathtype = T_CustomScan;
+	keys->path.parent = inner->parent;
+	keys->path.pathtarget = inner->pathtarget;
+	keys->path.parallel_safe = inner->parallel_safe;
+	keys->path.parallel_workers = inner->parallel_workers;
+	keys->path.rows = inner->rows;
+#if PG_VERSION_NUM >= 180000
+	keys->path.disabled_nodes = inner->disabled_nodes;
+#endif
+	keys->path.startup_cost = inner->startup_cost;
+	keys->path.total_cost = inner->total_cost;
+	keys->custom_paths = list_make1(inner);
+	keys->custom_private = list_make1(source);
+	keys->methods = &path_methods;
+	return &keys->path;
+}
+
+/* Returns a hash join with the keys, or NULL if no table can be asked about them. */
+static HashPath *
+make_join(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, JoinPathExtraData *extra, List *clauses, Path *outer,
+		  Path *inner)
+{
+	JoinKeysSource *source = palloc0(sizeof(JoinKeysSource));
+	Build		build = {.root = root, .source = source, .keys = Max(inner->rows, 1)};
+	JoinCostWorkspace workspace;
+	HashPath   *join;
+	Path	   *keys;
+
+	if (PATH_REQ_OUTER(outer) != NULL || PATH_REQ_OUTER(inner) != NULL || inner->rows > JOIN_MOST_KEYS ||
+		outer->total_cost < inner->total_cost * LEAST_SHARE_OF_INNER)
+		return NULL;
+	source->parameter = -1;
+	build.clauses = collected_clauses(root, inner, clauses);
+	if (build.clauses == NIL)
+		return NULL;
+	outer = build_outer(&build, outer, inner->total_cost);
+	if (outer == NULL || !build.any)
+		return NULL;
+	keys = join_keys_make_path(inner, source);
+	initial_cost_hashjoin(root, &workspace, type, clauses, outer, keys, extra, false);
+	join = create_hashjoin_path(root, joinrel, type, &workspace, extra, outer, keys, false, extra->restrictlist, NULL,
+								clauses);
+	/* the executor must not ask the outer side first */
+	Assert(join->jpath.outerjoinpath->startup_cost >= join->jpath.innerjoinpath->total_cost);
+	return join;
+}
+
+/* Has one of these paths a form that can be built again? A Gather, which may be the cheapest, has not. */
+static Path *
+first_to_build(const List *paths)
+{
+	const ListCell *cell;
+
+	foreach(cell, paths)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (PATH_REQ_OUTER(path) == NULL &&
+			(IsA(path, AppendPath) || IsA(path, HashPath) || skip_is_path(path) || skip_can_be_above(path)))
+			return path;
+	}
+	return NULL;
+}
+
+/* The planner calls this when it has made the paths of a join with this outer and this inner relation. */
+static void
+add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
+			   JoinPathExtraData *extra)
+{
+	Path	   *outer_path;
+	Path	   *inner_path = inner->cheapest_total_path;
+	HashPath   *join;
+	List	   *clauses;
+
+	if (previous_set_join_pathlist)
+		previous_set_join_pathlist(root, joinrel, outer, inner, type, extra);
+	/* EvalPlanQual identifies the rows of an inherited table that is changed in a way that JoinKeys cannot pass on */
+	if (!skip_enabled || !drops_outer_rows(type) || inner_path == NULL || inner_path->rows > JOIN_MOST_KEYS ||
+		bms_overlap(inner->relids, root->all_result_relids))
+		return;
+	outer_path = first_to_build(outer->pathlist);
+	clauses = outer_path == NULL ? NIL : hash_clauses(joinrel, outer, inner, type, extra->restrictlist);
+	if (clauses == NIL || shows_what_is_run(root))
+		return;
+	join = make_join(root, joinrel, type, extra, clauses, outer_path, inner_path);
+	if (join != NULL)
+		add_path(joinrel, (Path *) join);
+	/* below Gather each worker collects the keys by itself */
+	inner_path = get_cheapest_parallel_safe_total_inner(inner->pathlist);
+	outer_path = first_to_build(outer->partial_pathlist);
+	if (!joinrel->consider_parallel || outer_path == NULL || inner_path == NULL ||
+		!(type == JOIN_INNER || type == JOIN_SEMI) || !bms_is_empty(joinrel->lateral_relids))
+		return;
+	join = make_join(root, joinrel, type, extra, clauses, outer_path, inner_path);
+	if (join != NULL)
+		add_partial_path(joinrel, (Path *) join);
+}
+
+/* -------------------------------------------------------------------------- the plan */
+
+static Plan *
+plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
+{
+	CustomScan *keys = makeNode(CustomScan);
+	JoinKeysSource *source = linitial(path->custom_private);
+
+	(void) rel;
+	(void) clauses;
+	keys->scan.plan.targetlist = targets;
+	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
+	keys->custom_plans = plans;
+	keys->custom_exprs = copyObject(source->expressions);
+	keys->custom_private = list_make3(list_make1_int(join_keys_parameter(root, source)), list_copy(source->types),
+									  list_copy(source->collations));
+	keys->methods = &join_keys_scan_methods;
+	return &keys->scan.plan;
+}
+
+void
+join_key_paths_init(void)
+{
+	previous_set_join_pathlist = set_join_pathlist_hook;
+	set_join_pathlist_hook = add_join_paths;
+	RegisterCustomScanMethods(&join_keys_scan_methods);
+}

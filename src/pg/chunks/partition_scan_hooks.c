@@ -1,0 +1,454 @@
+/*
+ * partition_scan_hooks.c: which partitioned tables of a statement get the node PartitionScan.
+ *
+ * 1. When PostgreSQL has read what it needs to know of a table, we set its number of partitions to 0. So PostgreSQL
+ *    expands nothing, and takes the table for empty.
+ * 2. When it makes the paths of the first relation of a query, all these tables are decided, because by then
+ *    everything is known: conditions, equivalences, sizes of other tables. A table gets the node's paths, or is
+ *    expanded there, late, by PostgreSQL's own functions. Its plans are then those that it would have had. So (1) may
+ *    be generous.
+ */
+#include "chunks/partition_scan.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "partitioning/partdesc.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#include "chunks/chunk_engine.h"
+#include "chunks/chunk_paths.h"
+
+int			partition_scan_use = PARTITION_SCAN_ON;
+
+static const struct config_enum_entry uses[] = {
+	{"off", PARTITION_SCAN_OFF, false},
+	{"on", PARTITION_SCAN_ON, false},
+	{"always", PARTITION_SCAN_ALWAYS, false},
+	{"false", PARTITION_SCAN_OFF, true},
+	{"no", PARTITION_SCAN_OFF, true},
+	{"0", PARTITION_SCAN_OFF, true},
+	{"true", PARTITION_SCAN_ON, true},
+	{"yes", PARTITION_SCAN_ON, true},
+	{"1", PARTITION_SCAN_ON, true},
+	{NULL, 0, false}
+};
+
+/*
+ * Where only values of other tables can be asked about, the node asks for each of their rows. Up to so many expected
+ * rows that takes less time than PostgreSQL takes to plan each partition: 0.3 µs a question, and 15 to 40 µs.
+ */
+#define MOST_LOOKUPS 100
+
+/* A statement that is being planned. It lies on the stack of plan_statement(). */
+typedef struct Planning
+{
+	List	   *choices;		/* of PartitionScanChoice */
+} Planning;
+
+/*
+ * The innermost statement that is being planned. NULL if there is none whose tables may get the node. A statement that
+ * has loaded the library while it was planned has not been seen here either, so it may be a cursor.
+ */
+static Planning *planning = NULL;
+
+static planner_hook_type previous_planner;
+
+static PlannedStmt *
+plan_statement(Query *parse, const char *query_string, int cursor_options,
+			   ParamListInfo parameters SB_EXPLAIN_PARAMETER)
+{
+	Planning   *outer = planning;
+	Planning	mine = {NIL};
+	PlannedStmt *statement;
+
+	/* WHERE CURRENT OF may refer to a cursor (of SQL or PL/pgSQL), and must find the scan of a partition there */
+	planning = partition_scan_use != PARTITION_SCAN_OFF && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0 ? &mine : NULL;
+	/* a function that is evaluated while planning may plan another statement, and may catch its error */
+	PG_TRY();
+	{
+		if (previous_planner)
+			statement = previous_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
+		else
+			statement = standard_planner(parse, query_string, cursor_options, parameters SB_EXPLAIN_ARGUMENT);
+	}
+	PG_FINALLY();
+	{
+		planning = outer;
+	}
+	PG_END_TRY();
+	return statement;
+}
+
+/* ------------------------------------------------------------------- not to be expanded */
+
+/* Adds the columns of a relation that are named in conditions of this part of FROM and WHERE. */
+static void
+columns_in_conditions(Node *node, Index relid, Bitmapset **columns)
+{
+	ListCell   *cell;
+
+	if (node == NULL || IsA(node, RangeTblRef))
+		return;
+	if (IsA(node, JoinExpr))
+	{
+		columns_in_conditions(((JoinExpr *) node)->larg, relid, columns);
+		columns_in_conditions(((JoinExpr *) node)->rarg, relid, columns);
+		pull_varattnos(((JoinExpr *) node)->quals, relid, columns);
+		return;
+	}
+	foreach(cell, castNode(FromExpr, node)->fromlist)
+		columns_in_conditions(lfirst(cell), relid, columns);
+	pull_varattnos(((FromExpr *) node)->quals, relid, columns);
+}
+
+/* Does a bf index of the table have one of these columns (numbered as by pull_varattnos())? */
+static bool
+is_indexed(Oid oid, const Bitmapset *columns)
+{
+	Relation	table = table_open(oid, NoLock);
+	List	   *indexes = table->rd_rel->relhasindex ? partition_scan_open_indexes(table) : NIL;
+	ListCell   *cell;
+	bool		result = false;
+
+	foreach(cell, indexes)
+	{
+		Relation	index = lfirst(cell);
+		Bitmapset  *its_columns = NULL;
+
+		pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &its_columns);
+		for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+			its_columns = bms_add_member(its_columns,
+										 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
+		result |= bms_overlap(columns, its_columns);
+	}
+	partition_scan_close_indexes(indexes);
+	table_close(table, NoLock);
+	return result;
+}
+
+/* Has PostgreSQL expand no partition of this table, if the table may get the node. */
+static void
+look_at_table(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
+{
+	const RangeTblEntry *rte = root->simple_rte_array != NULL ? root->simple_rte_array[rel->relid] : NULL;
+	Bitmapset  *columns = NULL;
+	PartitionScanChoice *choice;
+
+	if (planning == NULL || !has_children || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL ||
+		rel->nparts < 2 || rte == NULL || rte->rtekind != RTE_RELATION)
+		return;
+	if ((root->parse->commandType != CMD_SELECT && root->parse->commandType != CMD_INSERT) ||
+		rte->securityQuals != NIL || rte->tablesample != NULL || get_plan_rowmark(root->rowMarks, rel->relid) != NULL)
+		return;
+	/* an extension whose hook comes after ours may make paths of an empty table anew */
+	if (!chunk_paths_are_last())
+		return;
+	columns_in_conditions((Node *) root->parse->jointree, rel->relid, &columns);
+	if (columns == NULL || !is_indexed(oid, columns) || chunk_find_engines() != NULL)
+		return;
+	choice = palloc0(sizeof(PartitionScanChoice));
+	choice->root = root;
+	choice->rel = rel;
+	choice->relid = rel->relid;
+	choice->nparts = rel->nparts;
+	rel->nparts = 0;
+	planning->choices = lappend(planning->choices, choice);
+}
+
+#if PG_VERSION_NUM >= 190000
+static build_simple_rel_hook_type previous_build_simple_rel;
+
+static void
+look_at_relation(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	if (previous_build_simple_rel)
+		previous_build_simple_rel(root, rel, rte);
+	if (rte->rtekind == RTE_RELATION)
+		look_at_table(root, rte->relid, rte->inh, rel);
+}
+#else
+static get_relation_info_hook_type previous_get_relation_info;
+
+static void
+look_at_relation(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
+{
+	if (previous_get_relation_info)
+		previous_get_relation_info(root, oid, has_children, rel);
+	look_at_table(root, oid, has_children, rel);
+}
+#endif
+
+/* ----------------------------------------------------------------------------- deciding */
+
+/* Is this member of an equivalence class the column with the number *column? (The type is ec_matches_callback_type.) */
+static bool
+is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, EquivalenceMember *member, void *column)
+{
+	const Node *node = (Node *) member->em_expr;
+
+	(void) root;
+	(void) class;
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
+		((Var *) node)->varattno == *(AttrNumber *) column;
+}
+
+/* Returns the join conditions that a scan of this table can test on the inner side of a nested loop. */
+static List *
+conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *conditions = NIL;
+	ListCell   *cell;
+
+	foreach(cell, rel->joininfo)
+		if (join_clause_is_movable_to(lfirst(cell), rel))
+			conditions = lappend(conditions, lfirst(cell));
+	if (rel->has_eclass_joins)
+		for (AttrNumber column = 1; column <= rel->max_attr; column++)
+			if (rel->attr_needed[column - rel->min_attr] != NULL)
+				conditions = list_concat(conditions,
+										 generate_implied_equalities_for_column(root, rel, is_column_of_class, &column,
+																				rel->lateral_referencers));
+	return conditions;
+}
+
+static bool
+contains_set(const List *sets, const Bitmapset *set)
+{
+	ListCell   *cell;
+
+	foreach(cell, sets)
+		if (bms_equal(lfirst(cell), set))
+			return true;
+	return false;
+}
+
+/* Sets choice->asked and choice->outer. */
+static void
+find_conditions(PartitionScanChoice *choice, Oid parent_oid)
+{
+	RelOptInfo *rel = choice->rel;
+	Relation	parent = table_open(parent_oid, NoLock);
+	List	   *indexes = partition_scan_open_indexes(parent);
+	ListCell   *cell;
+
+	foreach(cell, rel->baserestrictinfo)
+	{
+		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+
+		if (!condition->pseudoconstant &&
+			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
+			choice->asked = lappend(choice->asked, condition->clause);
+	}
+	foreach(cell, conditions_of_joins(choice->root, rel))
+	{
+		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		Relids		outer = bms_union(bms_difference(condition->clause_relids, rel->relids), rel->lateral_relids);
+
+		if (!bms_is_member(rel->relid, outer) && !contains_set(choice->outer, outer) &&
+			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
+			choice->outer = lappend(choice->outer, outer);
+	}
+	partition_scan_close_indexes(indexes);
+	table_close(parent, NoLock);
+}
+
+/* Is a system column used that a row of a partition has, but not a row that is copied into the parent's layout? */
+static bool
+uses_system_columns(const RelOptInfo *rel)
+{
+	Bitmapset  *columns = NULL;
+	ListCell   *cell;
+
+	foreach(cell, rel->baserestrictinfo)
+		pull_varattnos((Node *) lfirst_node(RestrictInfo, cell)->clause, rel->relid, &columns);
+	for (AttrNumber column = rel->min_attr; column < 0; column++)
+		if (column != TableOidAttributeNumber && column != SelfItemPointerAttributeNumber &&
+			(rel->attr_needed[column - rel->min_attr] != NULL ||
+			 bms_is_member(column - FirstLowInvalidHeapAttributeNumber, columns)))
+			return true;
+	return false;
+}
+
+/* Are there statistics about all columns of these conditions? */
+static bool
+have_statistics(const RelOptInfo *rel, Oid parent, List *conditions)
+{
+	Bitmapset  *columns = NULL;
+
+	pull_varattnos((Node *) conditions, rel->relid, &columns);
+	for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
+		if (!SearchSysCacheExists3(STATRELATTINH, ObjectIdGetDatum(parent),
+								   Int16GetDatum(i + FirstLowInvalidHeapAttributeNumber), BoolGetDatum(true)))
+			return false;
+	return true;
+}
+
+/*
+ * Is the table expected to be read faster in another way, for which its partitions need plans of their own? PostgreSQL
+ * takes about a cost unit (20 µs) to plan a partition.
+ */
+static bool
+is_better_expanded(const PartitionScanChoice *choice)
+{
+	PlannerInfo *root = choice->root;
+	const RelOptInfo *rel = choice->rel;
+	double		count = list_length(choice->parts->leaves);
+	Cost		reading = partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost);
+	double		fewest = -1;
+	ListCell   *cell;
+
+	if (partition_scan_use == PARTITION_SCAN_ALWAYS)
+		return false;
+	if (choice->asked != NIL)
+	{
+		bool		is_limited = root->limit_tuples >= 0;
+
+		if (reading < 2 * count || (is_limited && (root->query_pathkeys == NIL || choice->sort != NIL)))
+			return false;
+		/* sorted by an index, partition by partition, by another condition, or in parallel */
+		return is_limited || enable_partitionwise_join || enable_partitionwise_aggregate ||
+			rel->rows * 10 < choice->asked_rows ||
+			(rel->consider_parallel && max_parallel_workers_per_gather > 0 &&
+			 reading > 4 * (count + parallel_setup_cost));
+	}
+	foreach(cell, choice->outer)
+	{
+		double		rows = 1;
+
+		for (int i = -1; (i = bms_next_member(lfirst(cell), i)) >= 0;)
+			if (root->simple_rel_array[i] != NULL)
+				rows *= Max(root->simple_rel_array[i]->rows, 1);
+		if (fewest < 0 || rows < fewest)
+			fewest = rows;
+	}
+	return fewest < 0 || fewest > MOST_LOOKUPS;
+}
+
+/* Finds the partitions and sizes of a table that may get the node. */
+static void
+prepare(PartitionScanChoice *choice)
+{
+	PlannerInfo *root = choice->root;
+	RelOptInfo *rel = choice->rel;
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+
+	choice->prepared = true;
+	rel->nparts = choice->nparts;
+	choice->is_empty = relation_excluded_by_constraints(root, rel, rte);
+	if (choice->is_empty)
+		return;
+	find_conditions(choice, rte->relid);
+	if ((choice->asked != NIL || choice->outer != NIL) && !uses_system_columns(rel))
+		choice->parts = partition_scan_find(root, rel, rte);
+	if (choice->parts != NULL &&
+		list_length(choice->parts->leaves) < (partition_scan_use == PARTITION_SCAN_ALWAYS ? 1 : 2))
+		choice->parts = NULL;
+	/* This is also a first estimate for other relations, if the table is expanded late. */
+	if (choice->parts != NULL || bms_is_empty(rel->lateral_relids))
+		partition_scan_set_size(root, rel, rte->relid, choice->parts);
+	/*
+	 * The relation is no longer a dummy, for estimates of other relations. But with lateral references PostgreSQL will
+	 * look at the dummy once more.
+	 */
+	if (bms_is_empty(rel->lateral_relids))
+		rel->pathlist = NIL;
+}
+
+/* Decides about a table. REQUIRES: all tables of the query were prepared. */
+static void
+decide(PartitionScanChoice *choice)
+{
+	PlannerInfo *root = choice->root;
+	const RelOptInfo *rel = choice->rel;
+
+	if (choice->parts == NULL)
+		return;
+	choice->asked_rows = clamp_row_est(rel->tuples *
+									   clauselist_selectivity(root, choice->asked, 0, JOIN_INNER, NULL));
+	/* Without statistics PostgreSQL expects a two-hundredth of all rows. We expect few. */
+	if (!have_statistics(rel, planner_rt_fetch(rel->relid, root)->relid, choice->asked))
+		choice->asked_rows = 1;
+	partition_scan_find_order(choice);
+	if (is_better_expanded(choice))
+		choice->parts = NULL;
+}
+
+void
+partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	ListCell   *cell;
+	List	   *prepared = NIL;
+
+	if (planning == NULL)
+		return;
+	foreach(cell, planning->choices)
+	{
+		PartitionScanChoice *choice = lfirst(cell);
+
+		/* the planner may have removed a table of a join that it does not need */
+		if (choice->root != root || choice->prepared || root->simple_rel_array[choice->relid] != choice->rel ||
+			choice->rel->reloptkind != RELOPT_BASEREL)
+			continue;
+		prepare(choice);
+		prepared = lappend(prepared, choice);
+	}
+	foreach(cell, prepared)
+		decide(lfirst(cell));
+	/* The paths of this relation, which is the first one, were made before the sizes of these tables were known. */
+	if (prepared != NIL && rel->rtekind == RTE_RELATION && !rte->inh && rel->indexlist != NIL && !IS_DUMMY_REL(rel) &&
+		rte->tablesample == NULL)
+		create_index_paths(root, rel);
+	foreach(cell, planning->choices)
+	{
+		PartitionScanChoice *choice = lfirst(cell);
+
+		if (choice->root != root || choice->rel != rel)
+			continue;
+		/* late expansion comes here again, for the same relation */
+		planning->choices = foreach_delete_current(planning->choices, cell);
+		if (choice->is_empty)
+			return;
+		if (choice->parts != NULL)
+			partition_scan_add_paths(choice);
+		else
+			partition_scan_expand(root, rel, rte);
+		return;
+	}
+}
+
+void
+partition_scan_init(void)
+{
+	DefineCustomEnumVariable("streambloom.enable_partition_scan",
+							 "Lets queries over partitions read only those that may hold rows, without a plan for each.",
+							 "Only conditions that bf indexes answer have this effect. \"always\" is for tests: it takes effect also where "
+							 "this is expected to be slower.",
+							 &partition_scan_use, PARTITION_SCAN_ON, uses, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	RegisterCustomScanMethods(&partition_scan_methods);
+	previous_planner = planner_hook;
+	planner_hook = plan_statement;
+#if PG_VERSION_NUM >= 190000
+	previous_build_simple_rel = build_simple_rel_hook;
+	build_simple_rel_hook = look_at_relation;
+#else
+	previous_get_relation_info = get_relation_info_hook;
+	get_relation_info_hook = look_at_relation;
+#endif
+}

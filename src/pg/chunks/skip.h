@@ -1,0 +1,134 @@
+/*
+ * skip.h: the node Skip. It stands directly above the scan of one table (a partition, an inheritance child, a table by
+ * itself). Before the first row of each scan it asks the table's `bf` indexes, and gives a verdict: no row can match,
+ * only some pages can hold one, or all must be read. It is made as a path, so the planner decides with it, and nothing
+ * is put into finished plans. README.md in this folder draws the flow and proves that no row is lost.
+ *
+ *   skip_paths.c     makes the paths above the planner's paths of a table, and their plans
+ *   skip_exec.c      runs the node
+ *   skip_ask.c       asks the indexes
+ *   skip_hash.c      has = ANY (array) tested by hash in the scan below
+ *   skip_explain.c   says what was asked, and what it gained
+ */
+#ifndef STREAMBLOOM_PG_SKIP_H
+#define STREAMBLOOM_PG_SKIP_H
+
+#include "base/compat.h"
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+
+#include "chunks/ask.h"
+
+/* streambloom.enable_skip: the nodes Skip and JoinKeys. Plans that are kept only pass rows on while it is off. */
+extern bool skip_enabled;
+
+/* Is called when the library is loaded. */
+extern void skip_init(void);
+
+/* ------------------------------------------------------------------- paths and plans */
+
+/*
+ * What the node asks, as lists that can be copied and sent to workers. The path has them in custom_private, the plan
+ * too, except that its arguments are custom_exprs.
+ *
+ * A question about one index is (index) (OIDs) (integers). For each key the second list has subtype, collation and
+ * function, the third has column, flags, strategy and the number of the argument, or -1. The question of an OR is a list
+ * of its arms; an arm is a list of questions.
+ */
+enum SkipPrivate
+{
+	SKIP_QUESTIONS,
+	/*
+	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan (index)
+	 * (parameter of the JoinKeys, number of its set, column).
+	 */
+	SKIP_JOINS,
+	SKIP_PARENT,				/* one integer: what is added to the table's number is its topmost parent's; 0: none */
+	SKIP_ARGUMENTS,				/* of the path only */
+	SKIP_PRIVATE_LENGTH
+};
+
+extern const CustomScanMethods skip_scan_methods;
+
+/* Puts Skips above the paths of a table that indexes can be asked about. Called by set_rel_pathlist_hook. */
+extern void skip_add_paths(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* ------------------------------------------------------------------------- execution */
+
+typedef enum SkipVerdict
+{
+	SKIP_NONE,
+	SKIP_SOME,
+	SKIP_ALL,
+	SKIP_VERDICTS				/* the number of verdicts */
+} SkipVerdict;
+
+/* What an index said about the keys of a join. */
+typedef struct SkipJoin
+{
+	Oid			index;
+	AttrNumber	column;
+	int			parameter;		/* of the JoinKeys */
+	int			set;
+	uint64		collection;		/* JoinKeys.collection when the index was asked; 0: it was not */
+	bool		answered;
+	BfSpans		spans;			/* the pages that are left, if it has answered */
+} SkipJoin;
+
+typedef struct SkipState
+{
+	CustomScanState css;
+	int			eflags;
+	int			parent;			/* number of the topmost parent in the executor's range table; 0: none */
+	int			ordinal;		/* this is the n-th Skip of the execution that asks, from 0; -1: it has not asked yet */
+	bool		by_pages;		/* SKIP_SOME is possible: a sequential scan of a heap that only goes forward */
+
+	/* the arguments of keys; values are valid during one scan */
+	int			arguments;
+	ExprState **expressions;	/* NULL until they are needed */
+	Datum	   *values;
+	bool	   *isnull;
+	bool	   *known;			/* evaluated in this scan */
+	int			join_count;
+	SkipJoin   *joins;
+
+	/* the scan that is running */
+	bool		decided;
+	SkipVerdict verdict;
+	BfSpans		left;			/* the pages of SKIP_SOME */
+	uint32		next;			/* the number of the span that is begun next */
+	bool		limited;		/* the scan below was limited; after a rescan it begins at its last span */
+	List	   *hashed;			/* what skip_hash_arrays() has changed */
+	ExecProcNodeMtd own;		/* the node's function while rows are passed on without it; otherwise NULL */
+
+	/* for EXPLAIN ANALYZE */
+	int64		scans[SKIP_VERDICTS];
+	int64		pages;			/* of the scans of SKIP_SOME together, and those that were left */
+	int64		pages_left;
+	ChunkVerdict why;			/* why the last scan was not skipped */
+} SkipState;
+
+/*
+ * Asks the indexes. Returns false if no row can match. Otherwise, if state->by_pages is set, state->left has the pages
+ * that may hold a row; some may lie behind the table's end.
+ */
+extern bool skip_ask(SkipState *state);
+
+/* Returns the Skips of an execution that collects figures for EXPLAIN ANALYZE (a list of SkipState). */
+extern List *skip_nodes_of(EState *estate);
+
+/* Enters a Skip there. */
+extern void skip_enter_node(SkipState *state);
+
+/*
+ * Makes the scan below test its conditions "= ANY (array)" by hash, where skip_ask() has evaluated the array, and it has
+ * enough elements. skip_forget_hashed() undoes this; it is called before the next scan.
+ */
+extern void skip_hash_arrays(SkipState *state);
+extern void skip_forget_hashed(SkipState *state);
+
+extern void skip_explain(CustomScanState *node, List *ancestors, struct ExplainState *es);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * skip_paths.h: what the paths of the nodes Skip and JoinKeys know of each other while a statement is planned.
+ */
+#ifndef STREAMBLOOM_PG_SKIP_PATHS_H
+#define STREAMBLOOM_PG_SKIP_PATHS_H
+
+#include "chunks/skip.h"
+
+/* The keys that a JoinKeys will collect. Its path and those of the Skips that ask about them point to the same one. */
+typedef struct JoinKeysSource JoinKeysSource;
+
+/* A set of keys about which a Skip will ask a column of an index. */
+typedef struct SkipJoinKey
+{
+	JoinKeysSource *source;
+	int			set;
+	Oid			index;
+	AttrNumber	column;
+} SkipJoinKey;
+
+/* Returns the execution parameter that carries the keys from JoinKeys to the Skips. */
+extern int	join_keys_parameter(PlannerInfo *root, JoinKeysSource *source);
+
+/* Makes the path of a JoinKeys above the inner path of a hash join, which then has to build its hash table first. */
+extern Path *join_keys_make_path(Path *inner, JoinKeysSource *source);
+
+/* Is this the path of a Skip? */
+extern bool skip_is_path(const Path *path);
+
+/* Can a Skip stand above this path? It can above the sequential, index and bitmap scan of a table. */
+extern bool skip_can_be_above(const Path *path);
+
+/* Is this a table by itself that could have indexes to ask? */
+extern bool skip_can_ask(const RelOptInfo *rel, const RangeTblEntry *rte);
+
+/*
+ * Makes the path of a Skip above `below`, which must be in no list of paths. `questions` and `arguments` are encoded as
+ * enum SkipPrivate says, `joins` has SkipJoinKeys. Its cost is not set.
+ */
+extern CustomPath *skip_make_path(Path *below, List *questions, List *arguments, List *joins);
+
+/*
+ * Sets the costs of a Skip to `share` of those of another path of the table, and to what asking costs, but at most to
+ * `most` of them.
+ */
+extern void skip_set_cost(Path *skip, const Path *base, double share, double most, Cost asking);
+
+#endif
