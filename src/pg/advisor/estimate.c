@@ -3,7 +3,7 @@
  *
  * The index's own sizes.c decides how long ranges and how large filters are, from the numbers of items of the ranges
  * that were read; the other ranges are taken to be as their nearest known ones. If all were read, the bytes of level 0
- * are exact. The bytes of an index that is then built are within 7 % on 20 columns, the pages of look-ups within a
+ * are exact. The bytes of an index that is then built are within 18 % on 24 columns, the pages of look-ups within a
  * factor of 2 (bench/results/advisor.md).
  */
 #include "advisor/advisor.h"
