@@ -286,7 +286,8 @@ build_outer(Build *build, Path *path, Cost startup)
 		foreach(cell, ((AppendPath *) path)->subpaths)
 		{
 			Path	   *below = lfirst(cell);
-			Path	   *built = build_scan(build, below, list_length(((AppendPath *) path)->subpaths) == 1 ? startup : 0);
+			Path	   *built = build_scan(build, below,
+											   list_length(((AppendPath *) path)->subpaths) == 1 ? startup : 0);
 
 			saved += below->total_cost - built->total_cost;
 			rows += built->rows;

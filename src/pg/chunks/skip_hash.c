@@ -56,7 +56,8 @@ constant_of(const SkipState *state, const Node *expression)
 		const int	number = foreach_current_index(cell);
 		ArrayType  *array;
 
-		if (!state->known[number] || state->isnull[number] || IsA(expression, Const) || !equal(lfirst(cell), expression))
+		if (!state->known[number] || state->isnull[number] || IsA(expression, Const) ||
+			!equal(lfirst(cell), expression))
 			continue;
 		array = DatumGetArrayTypePCopy(state->values[number]);
 		if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < FEWEST_ELEMENTS)

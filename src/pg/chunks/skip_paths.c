@@ -271,7 +271,8 @@ skip_make_path(Path *below, List *questions, List *arguments, List *joins)
 	skip->path.parallel_workers = below->parallel_workers;
 	skip->path.rows = below->rows;
 	skip->path.pathkeys = below->pathkeys;
-	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION | (ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
+	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION |
+		(ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
 	skip->custom_paths = list_make1(below);
 	parent = rel->top_parent_relids == NULL ? 0 : bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
 	skip->custom_private = list_make4(questions, joins, list_make1_int(parent), arguments);
