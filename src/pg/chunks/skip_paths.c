@@ -1,10 +1,10 @@
 /*
  * skip_paths.c: makes the paths of the node Skip, and their plans.
  *
- * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the table's
- * own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing but stands
- * in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where it is certain
- * that the plan will have it.
+ * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the
+ * table's own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing
+ * but stands in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where
+ * it is certain that the plan will have it.
  */
 #include "chunks/skip.h"
 
@@ -112,9 +112,10 @@ encode(const List *questions, List **arguments)
 }
 
 /*
- * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested: where
- * row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof conditions
- * and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same test.
+ * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested:
+ * where row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof
+ * conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same
+ * test.
  */
 static List *
 may_be_asked(List *asked, const RelOptInfo *rel, const List *conditions)
@@ -156,8 +157,8 @@ forget_parent_rows(void *ended)
 }
 
 /*
- * Returns how many rows of a child are expected to satisfy the conditions that its indexes answer, by the statistics of
- * the parent, each row taken to be in a child of its own. Returns infinity if they say nothing.
+ * Returns how many rows of a child are expected to satisfy the conditions that its indexes answer, by the statistics
+ * of the parent, each row taken to be in a child of its own. Returns infinity if they say nothing.
  */
 static double
 rows_by_parent(PlannerInfo *root, RelOptInfo *child, ChunkFinder *finder)
@@ -271,7 +272,8 @@ skip_make_path(Path *below, List *questions, List *arguments, List *joins)
 	skip->path.parallel_workers = below->parallel_workers;
 	skip->path.rows = below->rows;
 	skip->path.pathkeys = below->pathkeys;
-	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION | (ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
+	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION |
+		(ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
 	skip->custom_paths = list_make1(below);
 	parent = rel->top_parent_relids == NULL ? 0 : bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
 	skip->custom_private = list_make4(questions, joins, list_make1_int(parent), arguments);
@@ -351,8 +353,8 @@ is_of_bf(const Path *path)
 }
 
 /*
- * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is of
- * use for a child, whose scan it keeps from being initialized, and for arrays.
+ * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is
+ * of use for a child, whose scan it keeps from being initialized, and for arrays.
  */
 static bool
 is_of_use(const RelOptInfo *rel, const Path *path, const Asked *asked)
@@ -464,7 +466,7 @@ plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 	Plan	   *plan = linitial(plans);
 
 	(void) clauses;				/* the scan below tests them */
-	/* A Result for conditions without columns comes above this node too. Between the node and the scan it is in the way. */
+	/* A Result for conditions without columns comes above this node too. Below the node it is in the way. */
 	if (IsA(plan, Result))
 		plan = outerPlan(plan);
 	skip->scan.plan.targetlist = targets;
@@ -487,7 +489,7 @@ void
 skip_init(void)
 {
 	DefineCustomBoolVariable("streambloom.enable_skip",
-							 "Lets queries leave partitions, tables and pages unread whose bf indexes say that no row can match.",
+							 "Lets queries leave partitions and pages unread that bf indexes rule out.",
 							 NULL, &skip_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skip_scan_methods);
 }
