@@ -1,6 +1,7 @@
 -- chunk_boolean: boolean columns. The planner rewrites their comparisons: flag = true becomes flag, flag = false NOT flag
 
 LOAD 'streambloom';
+SET streambloom.enable_partition_scan = off;
 CREATE SCHEMA chunk_boolean;
 SET search_path = chunk_boolean, public;
 SET client_min_messages = warning;

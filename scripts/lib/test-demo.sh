@@ -77,7 +77,7 @@ demo() {
 	verdict 'odd hosts: no B-tree is made' grep -q 'a B-tree on host alone cannot be made' "$work/demo.out"
 	verdict 'a log that is cut off is refused' refuses 'cannot be read to its end' "$logs/cut.gz"
 	for log in nothing almost no-day; do
-		verdict "$log.log, which has no hit, is refused" refuses 'no line is a request with a time that has come, a client and a URL' "$logs/$log.log"
+		verdict "$log.log, which has no hit, is refused" refuses 'no line has a client, a URL and a time that is not in the future' "$logs/$log.log"
 	done
 	verdict 'a log without a hit is refused before a filter is made' lacks_filters
 	printf '{"event": "login", "when": 1772359200, "peer": "192.0.2.7", "at": "/x"}\n' >"$logs/other.json"

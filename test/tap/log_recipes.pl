@@ -13,7 +13,7 @@ StreambloomTap::require_cluster();
 
 my $root = abs_path("$FindBin::Bin/../..");
 my %recipe = StreambloomTap::recipes('docs/logs.md');
-is(join(' ', sort keys %recipe), 'hits reader', 'the recipes');
+is(join(' ', sort keys %recipe), 'hits partitions reader', 'the recipes');
 my $db = StreambloomTap->new('050');
 $db->sql("CREATE TABLE log_line (n bigint GENERATED ALWAYS AS IDENTITY, line text); $recipe{reader}");
 
@@ -91,6 +91,15 @@ foreach my $file (sort glob "$root/test/logs/*.log")
 }
 
 is((shell('recipe nothing'))[0], 1, 'no such recipe');
+
+# A partition is a day, or a month if the log is longer than a hundred days.
+foreach (['01/Mar/2026 02/Mar/2026 09/Jun/2026', '2026_03_01 2026_03_02 2026_06_09'], ['01/Mar/2026 02/Mar/2026 10/Jun/2026', '2026_03_01 2026_06_01'])
+{
+	my ($days, $partitions) = @$_;
+	read_lines(join("\n", map { qq(192.0.2.7 - - [$_:10:00:00 +0000] "GET / HTTP/1.1" 200 1) } split / /, $days), 'n');
+	$db->sql("SET TimeZone = 'UTC'; DROP TABLE IF EXISTS access_log; $recipe{partitions}");
+	is($db->sql("SELECT string_agg(substr(relid::text, 12), ' ' ORDER BY 1) FROM pg_partition_tree('access_log') WHERE isleaf"), $partitions, "partitions of $days");
+}
 
 # Times in the forms in which programs write them.
 is($db->sql("SET TimeZone = 'UTC'; SELECT string_agg(coalesce(log_time(t)::text, 'none'), ', ' ORDER BY n) FROM unnest(ARRAY['1772359200', '1772359200123', '1772359200.5',

@@ -1,5 +1,6 @@
-# Portals and the node Skip. WHERE CURRENT OF works for a portal that a client has opened by the
-# protocol, and for cursors of SQL and PL/pgSQL. All of these have Skips, through which it finds the row.
+# Portals and the nodes Skip and PartitionScan. WHERE CURRENT OF works for a portal that a client has opened by the
+# protocol, and for cursors of SQL and PL/pgSQL. All of these have Skips, which it finds; PartitionScan only where WHERE
+# CURRENT OF is impossible.
 use strict;
 use warnings;
 
@@ -24,7 +25,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
-		IF line ~ 'Skip' THEN RETURN true; END IF;
+		IF line ~ 'Skip|PartitionScan' THEN RETURN true; END IF;
 	END LOOP;
 	RETURN false;
 END
@@ -57,22 +58,28 @@ sub change_current
 foreach my $plan ('force_custom_plan', 'force_generic_plan')
 {
 	$session->ask("SET plan_cache_mode = $plan");
-	foreach my $enabled ('on', 'off')
+	foreach my $enabled ('on', 'off', 'always')
 	{
 		my $case = "$plan, switched $enabled";
-		$session->ask("SET streambloom.enable_skip = $enabled; SET streambloom.enable_partition_scan = off");
+		# In the case "always" the node is PartitionScan. That is no scan of one table, so WHERE CURRENT OF is refused, and
+		# changes nothing: the one accepted difference from plain SQL (docs/limits.md).
+		my $answers = sub {
+			my ($row, $rest) = @_;
+			return " 00000; $row 00000; " . ($enabled eq 'always' ? ' 24000;  25P02' : $rest);
+		};
+		$session->ask('SET streambloom.enable_skip = ' . ($enabled eq 'on' ? 'on' : 'off') . '; SET streambloom.enable_partition_scan = ' . ($enabled eq 'always' ? 'always' : 'off'));
 		is(($session->ask(q{SELECT has_node('SELECT id, uid FROM log WHERE uid IN (5000, 8000)')}))[0], $enabled eq 'off' ? 'f' : 't',
 			"$case: the node is there");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN (5000, 8000)'),
-			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: constants");
+			$answers->('5000|5000', '5000|changed 00000; 8000|8000 00000'), "$case: constants");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN ($1, $2)', 5000, 8000),
-			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: parameters");
+			$answers->('5000|5000', '5000|changed 00000; 8000|8000 00000'), "$case: parameters");
 		is(change_current('Portal 1', 'SELECT id FROM log WHERE uid = $1::text::bigint LIMIT 5', 5000),
-			' 00000; 5000 00000; 5000|changed 00000;  00000', "$case: below a limit, a name in quotes, a cast");
+			$answers->('5000', '5000|changed 00000;  00000'), "$case: below a limit, a name in quotes, a cast");
 		is(change_current('p', 'SELECT note, id FROM (SELECT * FROM log WHERE uid = $1 OFFSET 0) l WHERE id > 1', 5000),
-			' 00000; ' . 'x' x 40 . '|5000 00000; 5000|changed 00000;  00000', "$case: a subquery");
+			$answers->('x' x 40 . '|5000', '5000|changed 00000;  00000'), "$case: a subquery");
 		is(change_current('p', 'SELECT id FROM log WHERE uid = $1 AND uid > (SELECT min(uid) FROM log)', 5000),
-			' 00000; 5000 00000; 5000|changed 00000;  00000', "$case: with a subquery's result");
+			$answers->('5000', '5000|changed 00000;  00000'), "$case: with a subquery's result");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN (5000, 8000) FOR UPDATE'),
 			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: with locks");
 		is(change_current('p', 'SELECT id FROM log WHERE uid = $1 ORDER BY id', 5000),

@@ -16,6 +16,7 @@
 
 #include "base/compat.h"
 
+#include "access/attmap.h"
 #include "access/genam.h"
 #include "access/tableam.h"
 #include "executor/execPartition.h"
