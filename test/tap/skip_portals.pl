@@ -61,8 +61,8 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	foreach my $enabled ('on', 'off', 'always')
 	{
 		my $case = "$plan, switched $enabled";
-		# In the case "always" the node is PartitionScan. That is no scan of one table, so WHERE CURRENT OF is refused, and
-		# changes nothing: the one accepted difference from plain SQL (docs/limits.md).
+		# In the case "always" the node is PartitionScan. That is no scan of one table, so WHERE CURRENT OF is refused,
+		# and changes nothing: the one accepted difference from plain SQL (docs/limits.md).
 		my $answers = sub {
 			my ($row, $rest) = @_;
 			return " 00000; $row 00000; " . ($enabled eq 'always' ? ' 24000;  25P02' : $rest);
