@@ -499,7 +499,12 @@ skip_ask(SkipState *state)
 	state->left = (BfSpans) {0};
 	if (left != NULL)
 		bf_index_add_span(left, 0, InvalidBlockNumber);
-	result = ask_all(shared, state, questions_at_hand(state, questions, &all_at_hand), left);
+	for (int i = 0; i < state->arguments && all_at_hand; i++)
+		all_at_hand = is_at_hand(argument(state, i), estate);
+	if (all_at_hand)
+		result = ask_all(shared, state, questions, left);
+	else
+		result = ask_all(shared, state, questions_at_hand(state, questions, &all_at_hand), left);
 	for (int i = 0; i < state->join_count && result; i++)
 		result = ask_about_join(state, &state->joins[i], left);
 	if (!all_at_hand && result)
