@@ -1,9 +1,10 @@
 /*
  * join_key_paths.c: makes hash joins that give their keys to the Skips on their outer side: a runtime join filter.
  *
- * A hash join builds a hash table of its inner side, and then reads its outer side. Of the outer rows an inner, semi or
- * right join keeps only those that find a partner in the table. So once the table is built it is known which values the
- * outer side is searched for. JoinKeys stands below Hash and collects them; the Skips ask their indexes about them.
+ * A hash join builds a hash table of its inner side, and then reads its outer side. Of the outer rows an inner, semi
+ * or right join keeps only those that find a partner in the table. So once the table is built it is known which
+ * values the outer side is searched for. JoinKeys stands below Hash and collects them; the Skips ask their indexes
+ * about them.
  *
  * Such a join is one more path of the join. Its outer side is one that the planner has, built again: each scan of a
  * table that can be asked has a Skip with the keys above it. This goes through Append, and through the outer sides of
@@ -36,16 +37,17 @@
 #include "index/keys.h"
 
 /*
- * With the nodes the inner side is run first, also where the outer side turns out to be empty. The nodes can save only
- * a part of the outer side. So a join gets them only if its outer side costs at least this share of what the inner side
- * costs.
+ * With the nodes the inner side is run first, also where the outer side turns out to be empty. The nodes can save
+ * only a part of the outer side. So a join gets them only if its outer side costs at least this share of what the
+ * inner side costs.
  */
 #define LEAST_SHARE_OF_INNER (1.0 / 4)
 
 /*
- * Statistics do not tell that the keys of a join are mostly in a few partitions or in a part of a table. To ask costs a
- * page or two of each index, and if that was in vain, the next ones are passed over. So whatever is expected, the scans
- * below cost at most this share of what they cost without keys, and the join is preferred where its outer side matters.
+ * Statistics do not tell that the keys of a join are mostly in a few partitions or in a part of a table. To ask costs
+ * a page or two of each index, and if that was in vain, the next ones are passed over. So whatever is expected, the
+ * scans below cost at most this share of what they cost without keys, and the join is preferred where its outer side
+ * matters.
  */
 #define MOST_SHARE_WITH_KEYS 0.9
 
@@ -266,10 +268,10 @@ build_scan(Build *build, Path *path, Cost startup)
 }
 
 /*
- * Returns a copy of an outer path in which the scans that can be asked have Skips with the keys; NULL if it has no form
- * that can be built again. Whatever stands between the join and the scans has at least this startup cost. Each row of
- * what is built again comes from one row of one scan, and a rescan of the join rescans it, so the verdict is given
- * anew.
+ * Returns a copy of an outer path in which the scans that can be asked have Skips with the keys; NULL if it has no
+ * form that can be built again. Whatever stands between the join and the scans has at least this startup cost. Each
+ * row of what is built again comes from one row of one scan, and a rescan of the join rescans it, so the verdict is
+ * given anew.
  */
 static Path *
 build_outer(Build *build, Path *path, Cost startup)
@@ -277,6 +279,7 @@ build_outer(Build *build, Path *path, Cost startup)
 	if (IsA(path, AppendPath))
 	{
 		AppendPath *append = makeNode(AppendPath);
+		const bool	is_alone = list_length(((AppendPath *) path)->subpaths) == 1;
 		double		rows = 0;
 		Cost		saved = 0;
 		ListCell   *cell;
@@ -286,8 +289,7 @@ build_outer(Build *build, Path *path, Cost startup)
 		foreach(cell, ((AppendPath *) path)->subpaths)
 		{
 			Path	   *below = lfirst(cell);
-			Path	   *built = build_scan(build, below,
-											   list_length(((AppendPath *) path)->subpaths) == 1 ? startup : 0);
+			Path	   *built = build_scan(build, below, is_alone ? startup : 0);
 
 			saved += below->total_cost - built->total_cost;
 			rows += built->rows;
@@ -409,9 +411,9 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 }
 
 /*
- * Returns how many of all rows of a table are expected to have a partner by this clause alone. The index is asked about
- * the keys, and not about the table's other conditions, so the planner's own estimates will not do: they count only
- * rows that satisfy all conditions.
+ * Returns how many of all rows of a table are expected to have a partner by this clause alone. The index is asked
+ * about the keys, and not about the table's other conditions, so the planner's own estimates will not do: they count
+ * only rows that satisfy all conditions.
  */
 static double
 rows_with_partner(PlannerInfo *root, RelOptInfo *table, const RelOptInfo *inner, double inner_rows,
@@ -467,8 +469,8 @@ collected_clauses(PlannerInfo *root, const Path *inner, const List *clauses)
 }
 
 /*
- * Could the query show how often parts of it are run? With the nodes fewer outer rows are tested, and the inner side is
- * run although there may be no outer row. That is noticed if FROM, WHERE or a subquery calls a volatile function.
+ * Could the query show how often parts of it are run? With the nodes fewer outer rows are tested, and the inner side
+ * is run although there may be no outer row. That is noticed if FROM, WHERE or a subquery calls a volatile function.
  */
 static bool
 shows_what_is_run(const PlannerInfo *root)

@@ -1,13 +1,13 @@
 /*
  * skip_ask.c: asks the indexes of a Skip about its keys, and about the keys that hash joins have collected.
  *
- * An argument of a key is evaluated when the first row of a scan is wanted. A constant or a parameter with a value can
- * be evaluated at once. Any other argument may fail or cost something, so it is evaluated only if the table has pages,
- * and if nothing else has ruled the table out. In this way a query raises no error for an empty table or for a scan of
- * which no row is wanted.
+ * An argument of a key is evaluated when the first row of a scan is wanted. A constant or a parameter with a value
+ * can be evaluated at once. Any other argument may fail or cost something, so it is evaluated only if the table has
+ * pages, and if nothing else has ruled the table out. In this way a query raises no error for an empty table or for a
+ * scan of which no row is wanted.
  *
- * A thousand partitions are asked by a thousand Skips, mostly about the same values. So the Skips of an execution share
- * their last searches: the values are hashed once.
+ * A thousand partitions are asked by a thousand Skips, mostly about the same values. So the Skips of an execution
+ * share their last searches: the values are hashed once.
  */
 #include "chunks/skip.h"
 
@@ -439,8 +439,8 @@ ask_all(Shared *shared, SkipState *state, const List *questions, BfSpans *left)
 }
 
 /*
- * Asks about the keys that a hash join has collected, unless asking other indexes about them was in vain. What an index
- * has said stays true as long as the keys are of the same collection.
+ * Asks about the keys that a hash join has collected, unless asking other indexes about them was in vain. What an
+ * index has said stays true as long as the keys are of the same collection.
  */
 static bool
 ask_about_join(SkipState *state, SkipJoin *join, BfSpans *left)
@@ -499,7 +499,12 @@ skip_ask(SkipState *state)
 	state->left = (BfSpans) {0};
 	if (left != NULL)
 		bf_index_add_span(left, 0, InvalidBlockNumber);
-	result = ask_all(shared, state, questions_at_hand(state, questions, &all_at_hand), left);
+	for (int i = 0; i < state->arguments && all_at_hand; i++)
+		all_at_hand = is_at_hand(argument(state, i), estate);
+	if (all_at_hand)
+		result = ask_all(shared, state, questions, left);
+	else
+		result = ask_all(shared, state, questions_at_hand(state, questions, &all_at_hand), left);
 	for (int i = 0; i < state->join_count && result; i++)
 		result = ask_about_join(state, &state->joins[i], left);
 	if (!all_at_hand && result)

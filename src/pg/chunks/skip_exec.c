@@ -1,12 +1,13 @@
 /*
- * skip_exec.c: runs the node Skip. Before the first row of each scan it asks (skip_ask.c). Then it returns nothing, has
- * a sequential scan read *spans* of consecutive pages, one after the other, or passes on the rows of the scan below; in
- * this last case PostgreSQL no longer calls the node's own function, since a test for each row would cost time.
+ * skip_exec.c: runs the node Skip. Before the first row of each scan it asks (skip_ask.c). Then it returns nothing,
+ * has a sequential scan read *spans* of consecutive pages, one after the other, or passes on the rows of the scan
+ * below; in this last case PostgreSQL no longer calls the node's own function, since a test for each row would cost
+ * time.
  *
  * In a serial plan the scan below is initialized only when the verdict wants it: of a thousand partitions that hold
  * nothing this is two thirds of the time. In a parallel plan it is initialized at once, in each process: PostgreSQL
- * lays out what the processes of a parallel scan share by the nodes that are there, and without it each would read all
- * rows.
+ * lays out what the processes of a parallel scan share by the nodes that are there, and without it each would read
+ * all rows.
  */
 #include "chunks/skip.h"
 
@@ -155,8 +156,8 @@ cut_off(BfSpans *spans, BlockNumber pages)
 }
 
 /*
- * Under EvalPlanQual a row is looked at again that is newer than the snapshot, of which alone the indexes tell; so then
- * all is passed on.
+ * Under EvalPlanQual a row is looked at again that is newer than the snapshot, of which alone the indexes tell; so
+ * then all is passed on.
  */
 static SkipVerdict
 verdict(SkipState *state)

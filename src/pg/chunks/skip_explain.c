@@ -1,7 +1,7 @@
 /*
  * skip_explain.c: says in EXPLAIN which indexes a Skip asks, what the verdicts were, and why. The first Skip below an
- * Append also counts the verdicts of all its siblings, since nobody reads a thousand nodes. A scan below that was never
- * initialized is not in the output of EXPLAIN ANALYZE.
+ * Append also counts the verdicts of all its siblings, since nobody reads a thousand nodes. A scan below that was
+ * never initialized is not in the output of EXPLAIN ANALYZE.
  */
 #include "chunks/skip.h"
 

@@ -3,8 +3,8 @@
  *
  * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the
  * table's own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing
- * but stands in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where it
- * is certain that the plan will have it.
+ * but stands in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where
+ * it is certain that the plan will have it.
  */
 #include "chunks/skip.h"
 
@@ -112,9 +112,10 @@ encode(const List *questions, List **arguments)
 }
 
 /*
- * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested: where
- * row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof
- * conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same test.
+ * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested:
+ * where row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof
+ * conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same
+ * test.
  */
 static List *
 may_be_asked(List *asked, const RelOptInfo *rel, const List *conditions)
@@ -156,8 +157,8 @@ forget_parent_rows(void *ended)
 }
 
 /*
- * Returns how many rows of a child are expected to satisfy the conditions that its indexes answer, by the statistics of
- * the parent, each row taken to be in a child of its own. Returns infinity if they say nothing.
+ * Returns how many rows of a child are expected to satisfy the conditions that its indexes answer, by the statistics
+ * of the parent, each row taken to be in a child of its own. Returns infinity if they say nothing.
  */
 static double
 rows_by_parent(PlannerInfo *root, RelOptInfo *child, ChunkFinder *finder)
@@ -465,10 +466,7 @@ plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 	Plan	   *plan = linitial(plans);
 
 	(void) clauses;				/* the scan below tests them */
-	/*
-	 * A Result for conditions without columns comes above this node too. Between the node and the scan it is in the
-	 * way.
-	 */
+	/* A Result for conditions without columns comes above this node too. Below the node it is in the way. */
 	if (IsA(plan, Result))
 		plan = outerPlan(plan);
 	skip->scan.plan.targetlist = targets;
@@ -491,7 +489,7 @@ void
 skip_init(void)
 {
 	DefineCustomBoolVariable("streambloom.enable_skip",
-							 "Lets queries leave partitions, tables and pages unread whose bf indexes say that no row can match.",
+							 "Lets queries leave partitions and pages unread that bf indexes rule out.",
 							 NULL, &skip_enabled, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skip_scan_methods);
 }
