@@ -74,6 +74,7 @@ SELECT * FROM chunk_scan(NULL::clock, 'at', '10:00'::time);
 SELECT * FROM chunk_scan_any(NULL::clock, 'at', ARRAY['10:00'::time, '11:00']);
 RESET timezone;
 
+SET streambloom.enable_partition_scan = off;
 -- Plain queries: the answer with Skip and without, and its verdicts. (PostgreSQL 15 does not use a bf index
 -- for a scan of a boolean column; later versions do.)
 CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$

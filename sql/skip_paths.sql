@@ -79,6 +79,22 @@ RESET enable_sort;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
+-- A cursor that may go backward reads all pages, one that may not only some.
+SET enable_bitmapscan = off;
+SET enable_indexscan = off;
+SELECT line FROM plan_lines('SELECT uid FROM log_1 WHERE uid IN (100000, 100500, 191999)', true) line WHERE line ~ 'Verdict';
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT uid FROM log_1 WHERE uid IN (100000, 100500, 191999);
+FETCH 2 FROM c;
+FETCH BACKWARD ALL FROM c;
+FETCH ALL FROM c;
+FETCH BACKWARD 2 FROM c;
+DECLARE d NO SCROLL CURSOR FOR SELECT uid FROM log_1 WHERE uid IN (100000, 100500, 191999);
+FETCH ALL FROM d;
+ROLLBACK;
+RESET enable_bitmapscan;
+RESET enable_indexscan;
+
 -- MERGE, and an UPDATE of a table by the keys of another, with JoinKeys below Gather and without
 CREATE TABLE news AS SELECT 30000 + i AS uid, i AS v FROM generate_series(0, 5) i;
 ANALYZE news;

@@ -123,7 +123,9 @@ typedef struct Advice
 
 /* ------------------------------------------------------------------- column.c */
 
-/* Prepares one of so many columns, in the current memory context: how its items are hashed, which indexes are possible. */
+/*
+ * Prepares one of so many columns, in the current memory context: how its items are hashed, which indexes are possible.
+ */
 extern void bf_column_begin(SampleColumn *column, Form_pg_attribute attribute, int column_count);
 
 /* Counts the items of a row (SKETCH_ROW). */
@@ -161,7 +163,9 @@ extern double bf_estimate_gin(const Spread *spread);
 extern const char *bf_index_judge(Relation table, const Sample *sample, const SampleColumn *column,
 								  const Advice *advice, bool *pays);
 
-/* Returns the command CREATE INDEX, which means the same with any search_path. `opclass` is NULL for the default one. */
+/*
+ * Returns the command CREATE INDEX, which means the same with any search_path. `opclass` is NULL for the default one.
+ */
 extern char *bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass);
 
 /* The name with its schema, which means the same with any search_path. */

@@ -288,8 +288,8 @@ add_keys(void *argument)
 }
 
 /*
- * Counts the keys of a value. The functions of the operator class may belong to another extension, and may raise errors.
- * CREATE INDEX would fail with such an error. But the error must not end the advice on other columns.
+ * Counts the keys of a value. The functions of the operator class may belong to another extension, and may raise
+ * errors. CREATE INDEX would fail with such an error. But the error must not end the advice on other columns.
  */
 static void
 try_to_add_keys(SampleColumn *column, Sketch *sketch, Datum value, uint32 row)

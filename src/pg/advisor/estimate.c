@@ -3,7 +3,7 @@
  *
  * The index's own sizes.c decides how long ranges and how large filters are, from the numbers of items of the ranges
  * that were read; the other ranges are taken to be as their nearest known ones. If all were read, the bytes of level 0
- * are exact. The bytes of an index that is then built are within 7 % on 20 columns, the pages of look-ups within a
+ * are exact. The bytes of an index that is then built are within 18 % on 24 columns, the pages of look-ups within a
  * factor of 2 (bench/results/advisor.md).
  */
 #include "advisor/advisor.h"
@@ -32,10 +32,10 @@ typedef struct ItemClass
 } ItemClass;
 
 /*
- * In which share of the table's units are items that are in one unit of the sample? Items that are in i of n units have a
- * share p / (1 - p) = (i + 1) / (n - i) times how many are in i + 1 units, to those in i (Good 1953). Where items differ
- * much, those in two units have a greater share than those in one. The smaller the share of the items that are meant,
- * the greater `power` is. Returns p / (1 - p).
+ * In which share of the table's units are items that are in one unit of the sample? Items that are in i of n units have
+ * a share p / (1 - p) = (i + 1) / (n - i) times how many are in i + 1 units, to those in i (Good 1953). Where items
+ * differ much, those in two units have a greater share than those in one. The smaller the share of the items that are
+ * meant, the greater `power` is. Returns p / (1 - p).
  */
 static double
 odds_of_rare(const ItemClass *classes, double units, double power)
@@ -118,8 +118,8 @@ bf_spread(const Sample *sample, const Sketch *sketch, Spread *spread)
 }
 
 /*
- * Pages that follow each other have at most as many items as a power law (Heaps 1978) gives, whose exponent is that from
- * half of a unit to a unit: it knows of items that come again nearby. Nor do they have more than if the items that
+ * Pages that follow each other have at most as many items as a power law (Heaps 1978) gives, whose exponent is that
+ * from half of a unit to a unit: it knows of items that come again nearby. Nor do they have more than if the items that
  * another unit has, too, were everywhere, and the others nowhere else.
  */
 double
@@ -147,8 +147,8 @@ typedef struct Estimate
 } Estimate;
 
 /*
- * The numbers of items of the ranges of 2^length pages that were read, in palloc'd memory. A range that lacks pages gets
- * as many as it would have, if the last page is half full.
+ * The numbers of items of the ranges of 2^length pages that were read, in palloc'd memory. A range that lacks pages
+ * gets as many as it would have, if the last page is half full.
  */
 static double *
 ranges_of(const Estimate *estimate, int length, uint32 *count)
@@ -204,8 +204,8 @@ choose_length(const Estimate *estimate, Figures *figures)
 /* ----------------------------------------------------------------------- an index */
 
 /*
- * Fills in the number of a level's groups, as a build would make them, and their rate, and adds their pages. known[] are
- * the items of some of its ranges, or of all.
+ * Fills in the number of a level's groups, as a build would make them, and their rate, and adds their pages. known[]
+ * are the items of some of its ranges, or of all.
  */
 static void
 build_level(Estimate *estimate, int level, bool covered, const double *known, uint32 known_count,

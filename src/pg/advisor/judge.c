@@ -24,8 +24,9 @@
 
 /*
  * If ranges have a greater share of their grams in common, longer grams are proposed, or none. Ranges of 8 pages have
- * 0.89 of the 4 grams of addresses in common, and 0.6 of the 6 grams: an address that is nowhere reads 11 % of the pages
- * with n = 4, and 0.4 % with n = 6. Of the lines of a log and their parts ranges have 0.1 to 0.6 of the 4 grams in common.
+ * 0.89 of the 4 grams of addresses in common, and 0.6 of the 6 grams: an address that is nowhere reads 11 % of the
+ * pages with n = 4, and 0.4 % with n = 6. Of the lines of a log and their parts ranges have 0.1 to 0.6 of the 4 grams
+ * in common.
  */
 #define MOST_GRAMS_IN_COMMON 0.75
 

@@ -33,8 +33,8 @@ bytes_of_tree(double bytes, double page, double alone, double key)
 #define BTREE_LARGEST_POSTING (MAXALIGN_DOWN(BLCKSZ / 10) - sizeof(ItemIdData))
 
 /*
- * Each different item of a leaf has a tuple. A further row is a TID in it, and in proportion a tuple if the list becomes
- * too long; where equal values do not share tuples, each row has one. Within 25 % of what is built.
+ * Each different item of a leaf has a tuple. A further row is a TID in it, and in proportion a tuple if the list
+ * becomes too long; where equal values do not share tuples, each row has one. Within 25 % of what is built.
  */
 double
 bf_estimate_btree(const Spread *spread, bool deduplicates)

@@ -148,10 +148,10 @@ find_chunks(ChunkScan *scan)
 }
 
 /*
- * Opens a chunk, locks it if it is a partition, and raises an error if it is gone, or if its storage is not the one that
- * the snapshot sees. (The own transaction may have truncated, rewritten or dropped an inheritance child that is locked.)
- * Returns NULL for a relation that a query does not read: the temporary table of another session, or a partitioned
- * table, which has no rows of its own. If the value is NULL, no chunk is read, and no storage is compared.
+ * Opens a chunk, locks it if it is a partition, and raises an error if it is gone, or if its storage is not the one
+ * that the snapshot sees. (The own transaction may have truncated, rewritten or dropped an inheritance child that is
+ * locked.) Returns NULL for a relation that a query does not read: the temporary table of another session, or a
+ * partitioned table, which has no rows of its own. If the value is NULL, no chunk is read, and no storage is compared.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)

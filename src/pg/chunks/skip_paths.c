@@ -1,10 +1,10 @@
 /*
  * skip_paths.c: makes the paths of the node Skip, and their plans.
  *
- * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the table's
- * own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing but stands
- * in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where it is certain
- * that the plan will have it.
+ * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the
+ * table's own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing
+ * but stands in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where it
+ * is certain that the plan will have it.
  */
 #include "chunks/skip.h"
 
@@ -113,8 +113,8 @@ encode(const List *questions, List **arguments)
 
 /*
  * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested: where
- * row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof conditions
- * and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same test.
+ * row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof
+ * conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same test.
  */
 static List *
 may_be_asked(List *asked, const RelOptInfo *rel, const List *conditions)
@@ -351,8 +351,8 @@ is_of_bf(const Path *path)
 }
 
 /*
- * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is of
- * use for a child, whose scan it keeps from being initialized, and for arrays.
+ * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is
+ * of use for a child, whose scan it keeps from being initialized, and for arrays.
  */
 static bool
 is_of_use(const RelOptInfo *rel, const Path *path, const Asked *asked)
@@ -464,7 +464,10 @@ plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 	Plan	   *plan = linitial(plans);
 
 	(void) clauses;				/* the scan below tests them */
-	/* A Result for conditions without columns comes above this node too. Between the node and the scan it is in the way. */
+	/*
+	 * A Result for conditions without columns comes above this node too. Between the node and the scan it is in the
+	 * way.
+	 */
 	if (IsA(plan, Result))
 		plan = outerPlan(plan);
 	skip->scan.plan.targetlist = targets;
