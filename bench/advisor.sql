@@ -11,8 +11,8 @@ BEGIN
 	RETURN (plan #>> '{0,Plan,Shared Hit Blocks}')::integer + (plan #>> '{0,Plan,Shared Read Blocks}')::integer;
 END $$;
 CREATE TABLE built (tab text, col text, bf bigint, btree bigint, gin bigint, absent float8, rare float8);
-CREATE TABLE said (tab text, sample integer, col text, bf bigint, btree bigint, gin bigint, absent float8, rare float8, other_rate boolean);
-CREATE TABLE called (tab text, sample integer, seconds float8, pages bigint);
+CREATE TABLE said (tab text, budget text, col text, bf bigint, btree bigint, gin bigint, absent float8, rare float8);
+CREATE TABLE called (tab text, budget text, seconds float8, pages bigint);
 
 -- Makes the indexes of a column and measures them.
 CREATE PROCEDURE build(tab text, col text, class text, gin_class text) LANGUAGE plpgsql AS $$
@@ -48,12 +48,12 @@ BEGIN
 	END IF;
 	INSERT INTO built SELECT m.*;
 END $$;
-CREATE PROCEDURE ask(tab text, sample integer) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE ask(tab text, budget text) LANGUAGE plpgsql AS $$
 DECLARE
 	begun timestamptz := clock_timestamp();
 BEGIN
-	INSERT INTO said SELECT tab, sample, "column", bf_bytes, btree_bytes, gin_bytes, pages_absent, pages_rare, statement ~ 'WITH' FROM bf_index_advise(tab::regclass, NULL, sample);
-	INSERT INTO called VALUES (tab, sample, extract(epoch FROM clock_timestamp() - begun), pg_relation_size(tab) / 8192);
+	INSERT INTO said SELECT tab, budget, "column", bf_bytes, btree_bytes, gin_bytes, pages_absent, pages_rare FROM bf_index_advise(tab::regclass, NULL, budget::interval);
+	INSERT INTO called VALUES (tab, budget, extract(epoch FROM clock_timestamp() - begun), pg_relation_size(tab) / 8192);
 END $$;
 
 SELECT setseed(0.5);
@@ -71,21 +71,19 @@ VACUUM ANALYZE;
 SELECT format('CALL build(%L, %L, %L, %L)', tab, attname, CASE WHEN atttypid = 'jsonb'::regtype THEN 'jsonb_path_ops' ELSE '' END,
 	CASE WHEN atttypid = 'jsonb'::regtype THEN 'jsonb_path_ops' WHEN attname IN ('tags', 'words') THEN '' || CASE attname WHEN 'tags' THEN 'array_ops' ELSE 'tsvector_ops' END WHEN attname IN ('line', 'url', 'host') THEN 'gin_trgm_ops' ELSE '' END)
 FROM unnest('{made, blog, blocks}'::text[]) tab JOIN pg_attribute ON attrelid = tab::regclass AND attnum > 0 WHERE pg_relation_size(tab::regclass) > 0 ORDER BY tab, attnum \gexec
-SELECT format('CALL ask(%L, %s)', tab, sample) FROM unnest('{made, blog, blocks}'::text[]) tab, unnest('{1048576, 16384, 2048}'::integer[]) sample WHERE pg_relation_size(tab::regclass) > 0 \gexec
+SELECT format('CALL ask(%L, %L)', tab, budget) FROM unnest('{made, blog, blocks}'::text[]) tab, unnest('{1 hour, 2 s, 1 us}'::text[]) budget WHERE pg_relation_size(tab::regclass) > 0 \gexec
 
 SELECT format('%s. Ratios: said to built.', split_part(version(), ' on ', 1));
 \echo
-\echo '| pages of the sample | what | columns | median | least | most | outside |'
-\echo '| ---: | --- | ---: | ---: | ---: | ---: | --- |'
-CREATE VIEW ratios AS SELECT tab, sample, col, what, said, built, said / nullif(built, 0) AS ratio, bound FROM said s JOIN built b USING (tab, col),
+\echo '| budget | what | columns | median | least | most | outside |'
+\echo '| --- | --- | ---: | ---: | ---: | ---: | --- |'
+CREATE VIEW ratios AS SELECT tab, budget, col, what, said, built, said / nullif(built, 0) AS ratio, bound FROM said s JOIN built b USING (tab, col),
 	LATERAL (VALUES ('bf bytes', s.bf::float8, b.bf::float8, 1.25), ('B-tree bytes', s.btree, b.btree, 1.5), ('GIN bytes', s.gin, b.gin, 1.5), ('pages, absent value', s.absent, b.absent, 2), ('pages, rare value', s.rare, b.rare, 2)) v(what, said, built, bound)
-	WHERE said IS NOT NULL AND built IS NOT NULL AND NOT (what = 'pages, absent value' AND col IN ('flag', 'tags', 'doc', 'words'))
-		-- the indexes were made with the default rate
-		AND NOT (other_rate AND what IN ('bf bytes', 'pages, absent value', 'pages, rare value'));
-SELECT format('| %s | %s | %s | %s | %s | %s | %s |', sample, what, count(*), round((percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio))::numeric, 2), round(min(ratio)::numeric, 2), round(max(ratio)::numeric, 2),
+	WHERE said IS NOT NULL AND built IS NOT NULL AND NOT (what = 'pages, absent value' AND col IN ('flag', 'tags', 'doc', 'words'));
+SELECT format('| %s | %s | %s | %s | %s | %s | %s |', budget, what, count(*), round((percentile_cont(0.5) WITHIN GROUP (ORDER BY ratio))::numeric, 2), round(min(ratio)::numeric, 2), round(max(ratio)::numeric, 2),
 	coalesce(string_agg(format('%s.%s %s', tab, col, round(ratio::numeric, 2)), ', ' ORDER BY ratio) FILTER (WHERE ratio > bound OR ratio < 1 / bound), 'none'))
-FROM ratios GROUP BY sample, what ORDER BY sample DESC, what;
+FROM ratios GROUP BY budget, what ORDER BY budget::interval DESC, what;
 \echo
-\echo '| table | pages | of them in the sample | seconds |'
-\echo '| --- | ---: | ---: | ---: |'
-SELECT format('| %s | %s | %s | %s |', tab, pages, least(pages, sample), round(seconds::numeric, 2)) FROM called ORDER BY tab, sample DESC;
+\echo '| table | pages | budget | seconds |'
+\echo '| --- | ---: | --- | ---: |'
+SELECT format('| %s | %s | %s | %s |', tab, pages, budget, round(seconds::numeric, 2)) FROM called ORDER BY tab, budget::interval DESC;

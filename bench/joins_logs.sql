@@ -44,8 +44,8 @@ END $$;
 -- join over sequential scans, with the node and without.
 CREATE PROCEDURE set_way(way text) LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config(name, setting, false) FROM (VALUES ('max_parallel_workers_per_gather', '0'), ('streambloom.enable_skip', CASE WHEN way IN ('chosen', 'hash join with Skip') THEN 'on' ELSE 'off' END),
-			('streambloom.prefer_chunk_skip', CASE WHEN way IN ('chosen', 'hash join with Skip') THEN 'on' ELSE 'off' END)) s(name, setting);
+	PERFORM set_config(name, setting, false) FROM (VALUES ('max_parallel_workers_per_gather', '0'),
+			('streambloom.enable_skip', CASE WHEN way IN ('chosen', 'hash join with Skip') THEN 'on' ELSE 'off' END)) s(name, setting);
 	PERFORM set_config(name, CASE WHEN way LIKE 'hash%' THEN 'off' ELSE 'on' END, false) FROM unnest('{enable_nestloop,enable_mergejoin,enable_indexscan,enable_bitmapscan}'::text[]) name;
 END $$;
 

@@ -306,6 +306,10 @@ CREATE INDEX ON late USING bf (a);
 CREATE FUNCTION late_rows(condition text) RETURNS text LANGUAGE sql AS
 	$$ SELECT rows_after('UPDATE late_2 SET id = 0 WHERE id IS NULL; ALTER TABLE late_2 ALTER id SET NOT NULL', 'SELECT * FROM chunk_scan(NULL::late, ''a'', 7) ' || condition) $$;
 SELECT condition, late_rows(condition) FROM unnest(ARRAY['', 'WHERE id IS NULL', 'WHERE id IS NOT NULL', 'WHERE coalesce(id, 5) = 5']) condition;
+-- Nor does a CHECK that is true by now.
+SET constraint_exclusion = on;
+SELECT rows_after('UPDATE late_2 SET a = 0 WHERE a = 7; ALTER TABLE late_2 ADD CHECK (a <> 7)', 'SELECT * FROM chunk_scan(NULL::late, ''a'', 7)');
+RESET constraint_exclusion;
 -- the same with rows taken apart by machine code
 SET jit = on;
 SET jit_above_cost = 0;

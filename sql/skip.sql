@@ -173,7 +173,7 @@ SELECT answer('SELECT * FROM wanted JOIN log USING (uid)');
 SELECT answer('SELECT * FROM wanted w LEFT JOIN LATERAL (SELECT * FROM log WHERE uid = w.uid AND url = ''/1'' OFFSET 0) l ON true');
 SELECT answer('SELECT * FROM wanted w, LATERAL (SELECT * FROM log WHERE uid = w.uid ORDER BY id LIMIT 2) l');
 SELECT answer('SELECT * FROM wanted w, LATERAL (SELECT * FROM log WHERE uid = ANY (ARRAY[w.uid, 7]) OFFSET 0) l');
-SELECT answer('SELECT * FROM wanted w JOIN log l ON l.uid = 104001 AND l.id > w.uid - 200000');
+SELECT answer('SELECT * FROM wanted w LEFT JOIN log l ON l.uid = 104001 AND l.id > w.uid - 200000');
 SELECT answer('SELECT * FROM wanted w WHERE EXISTS (SELECT FROM log WHERE uid = w.uid)');
 RESET enable_hashjoin;
 RESET enable_mergejoin;

@@ -239,7 +239,7 @@ CREATE VIEW queries AS SELECT query FROM unnest(ARRAY[
 SELECT query, nodes_and_rows(query) FROM queries;
 SET streambloom.enable_partition_scan = always;
 SELECT query, nodes_and_rows(query) FROM queries;
-RESET streambloom.enable_partition_scan;
+SET streambloom.enable_partition_scan = off;
 RESET enable_bitmapscan;
 RESET enable_nestloop;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 # links.pl: finds links in the pages (*.md) of a folder that lead to a file that does not exist, or to a heading that
-# the page does not have. Links to other machines are not checked. Ends with status 1 if a link is broken, or if the
-# pages have no link at all.
+# the page does not have; and in a folder that has the tests, names of test programs that are not there. Links to other
+# machines are not checked. Ends with status 1 if anything is broken, or if the pages have no link at all.
 #
 #   scripts/lib/links.pl FOLDER
 use strict;
@@ -51,6 +51,7 @@ my ($links, @broken) = (0);
 for my $page (sort @pages)
 {
 	my $text = text_of($page);
+	push @broken, map { ($page =~ s{^\Q$folder\E/}{}r) . ": there is no $_" } grep { -d "$folder/test" && !-e "$folder/$_" } $text =~ m{`(test/[\w/]+\.pl)`}g;
 	$text =~ s/`[^`\n]*`/`/g;
 	while ($text =~ /\]\(([^()\s]+)\)/g)
 	{

@@ -34,7 +34,7 @@ INSERT INTO area VALUES
 	(6, 'rollups', '^tbf_rollup', 'Roll-ups', 'rollups.md'),
 	(7, 'decay', '^decay_', 'Decay functions', 'tbf.md'),
 	(8, 'index', '^bf_(index|summarize|desummarize|of$|grams$)', 'The index', 'index.md'),
-	(9, 'partitions', '^chunk_', 'Skipping partitions', 'chunks.md');
+	(9, 'partitions', '^chunk_', 'Skipping partitions', 'partitions.md');
 -- The tasks in each part; `areas` is a pattern of the names of parts. A function belongs to the first task of its
 -- part whose pattern matches. If there is none, this is an error.
 CREATE TEMP TABLE task (place int GENERATED ALWAYS AS IDENTITY, areas text, title text, pattern text);

@@ -1,5 +1,5 @@
 -- chunk_scan: the rows of a relation that have a value, read only from those of its chunks that may hold it
--- (docs/chunks.md). A chunk is a partition, an inheritance child, or the relation itself.
+-- (docs/partitions.md). A chunk is a partition, an inheritance child, or the relation itself.
 --
 -- PARALLEL UNSAFE: the functions plan queries. Planner hooks of other extensions read their catalogs or assign
 -- transaction ids, and fail in parallel workers and in leaders while workers run.

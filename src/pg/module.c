@@ -34,7 +34,6 @@
 #include "base/call.h"
 #include "base/memory.h"
 #include "chunks/chunk_paths.h"
-#include "chunks/chunk_scan.h"
 #include "chunks/join_keys.h"
 #include "chunks/partition_scan.h"
 #include "chunks/skip.h"
@@ -50,7 +49,6 @@ _PG_init(void)
 	call_init();
 	memory_init();
 	bf_index_init();
-	chunk_read_init();
 	skip_init();
 	join_key_paths_init();
 	chunk_paths_init();

@@ -327,8 +327,8 @@ sub is_due_to_arguments
 
 # Returns whether copies that the server makes explain the memory: the same without them is no failure, and the memory
 # is at most four times as much, and 64 MB more. In the form in_plpgsql(), PL/pgSQL holds a large result four times: in
-# the variables v and w, as it came, and as the copy that will be assigned. A cast to text holds two digits for each byte
-# twice, as text and as the string that the output function has returned.
+# the variables v and w, as it came, and as the copy that will be assigned. A cast to text holds two digits for each
+# byte twice, as text and as the string that the output function has returned.
 sub is_due_to_copies
 {
 	my ($caller, $sql, $growth) = @_;

@@ -30,7 +30,7 @@ sub explain_with
 
 	foreach my $explain ('EXPLAIN (COSTS OFF)', 'EXPLAIN (VERBOSE, FORMAT JSON)')
 	{
-		my ($code, $out, $err) = $db->try("$libraries SET max_parallel_workers_per_gather = 0; SET enable_seqscan = off; SET enable_bitmapscan = off; $create $explain $query");
+		my ($code, $out, $err) = $db->try("$libraries SET streambloom.enable_partition_scan = off; SET max_parallel_workers_per_gather = 0; SET enable_seqscan = off; SET enable_bitmapscan = off; $create $explain $query");
 		is($code, 0, "$explain: $name") or diag($err);
 		ok($out =~ /Skip/ && $out =~ /$expected/s, 'with the node and the hypothetical index') or diag($out);
 	}

@@ -61,20 +61,25 @@ foreach my $plan ('force_custom_plan', 'force_generic_plan')
 	foreach my $enabled ('on', 'off', 'always')
 	{
 		my $case = "$plan, switched $enabled";
-		# In the case "always" the node is PartitionScan, with the same queries.
+		# In the case "always" the node is PartitionScan. That is no scan of one table, so WHERE CURRENT OF is refused,
+		# and changes nothing: the one accepted difference from plain SQL (docs/limits.md).
+		my $answers = sub {
+			my ($row, $rest) = @_;
+			return " 00000; $row 00000; " . ($enabled eq 'always' ? ' 24000;  25P02' : $rest);
+		};
 		$session->ask('SET streambloom.enable_skip = ' . ($enabled eq 'on' ? 'on' : 'off') . '; SET streambloom.enable_partition_scan = ' . ($enabled eq 'always' ? 'always' : 'off'));
 		is(($session->ask(q{SELECT has_node('SELECT id, uid FROM log WHERE uid IN (5000, 8000)')}))[0], $enabled eq 'off' ? 'f' : 't',
 			"$case: the node is there");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN (5000, 8000)'),
-			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: constants");
+			$answers->('5000|5000', '5000|changed 00000; 8000|8000 00000'), "$case: constants");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN ($1, $2)', 5000, 8000),
-			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: parameters");
+			$answers->('5000|5000', '5000|changed 00000; 8000|8000 00000'), "$case: parameters");
 		is(change_current('Portal 1', 'SELECT id FROM log WHERE uid = $1::text::bigint LIMIT 5', 5000),
-			' 00000; 5000 00000; 5000|changed 00000;  00000', "$case: below a limit, a name in quotes, a cast");
+			$answers->('5000', '5000|changed 00000;  00000'), "$case: below a limit, a name in quotes, a cast");
 		is(change_current('p', 'SELECT note, id FROM (SELECT * FROM log WHERE uid = $1 OFFSET 0) l WHERE id > 1', 5000),
-			' 00000; ' . 'x' x 40 . '|5000 00000; 5000|changed 00000;  00000', "$case: a subquery");
+			$answers->('x' x 40 . '|5000', '5000|changed 00000;  00000'), "$case: a subquery");
 		is(change_current('p', 'SELECT id FROM log WHERE uid = $1 AND uid > (SELECT min(uid) FROM log)', 5000),
-			' 00000; 5000 00000; 5000|changed 00000;  00000', "$case: with a subquery's result");
+			$answers->('5000', '5000|changed 00000;  00000'), "$case: with a subquery's result");
 		is(change_current('p', 'SELECT id, uid FROM log WHERE uid IN (5000, 8000) FOR UPDATE'),
 			' 00000; 5000|5000 00000; 5000|changed 00000; 8000|8000 00000', "$case: with locks");
 		is(change_current('p', 'SELECT id FROM log WHERE uid = $1 ORDER BY id', 5000),

@@ -9,41 +9,29 @@
 #include <math.h>
 
 #include "access/relation.h"
-#include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "storage/bufmgr.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/relcache.h"
 #include "utils/rls.h"
+#include "utils/timestamp.h"
 
-#include "advisor/advice.h"
+#include "advisor/advisor.h"
 #include "base/call.h"
+#include "base/times.h"
 #include "index/functions.h"
 #include "index/handler.h"
-#include "index/keys.h"
+#include "index/layout.h"
 
 /* ------------------------------------------------------------------ rights */
-
-/* Raises an error if row-level security would hide rows of the table from the user. */
-static void
-check_rights(Oid table, Form_pg_class form)
-{
-	if (check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot sample table \"%s\" under row-level security", NameStr(form->relname)),
-				 errdetail("Its policies would not be applied to its rows."),
-				 errhint("Ask as a role that row-level security does not apply to.")));
-}
 
 static bool
 may_read_column(Oid table, AttrNumber attnum)
@@ -78,92 +66,75 @@ check_table(Oid table)
 	if (pg_class_aclcheck(table, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
 		pg_attribute_aclcheck_all(table, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(form.relkind), NameStr(form.relname));
-	check_rights(table, &form);
+	if (check_enable_rls(table, InvalidOid, false) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot sample table \"%s\" under row-level security", NameStr(form.relname)),
+				 errdetail("Its policies would not be applied to its rows."),
+				 errhint("Ask as a role that row-level security does not apply to.")));
 }
 
 /* ------------------------------------------------------------------ columns */
 
-/*
- * Returns the names given by the user, as an array. The argument is an array, or a text with one name, or a text such
- * as '{host,path}', which is read as an array. Returns NULL if the argument is NULL.
- */
-static ArrayType *
-names_argument(FunctionCallInfo fcinfo, int argno)
+/* Returns the numbers of the columns with these names, or of all that the user may read. */
+static List *
+choose_columns(Relation table, ArrayType *names)
 {
-	Datum		name;
-	char	   *written;
+	const Oid	oid = RelationGetRelid(table);
+	List	   *numbers = NIL;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			count;
 
-	if (PG_ARGISNULL(argno))
-		return NULL;
-	if (get_fn_expr_argtype(fcinfo->flinfo, argno) != TEXTOID)
-		return PG_GETARG_ARRAYTYPE_P(argno);
-	name = PG_GETARG_DATUM(argno);
-	written = TextDatumGetCString(name);
-	if (written[0] == '{')
+	if (names == NULL)
 	{
-		Oid			input;
-		Oid			parameter;
-
-		getTypeInputInfo(TEXTARRAYOID, &input, &parameter);
-		return DatumGetArrayTypeP(OidInputFunctionCall(input, written, parameter, -1));
+		for (AttrNumber attnum = 1; attnum <= RelationGetNumberOfAttributes(table); attnum++)
+			if (!TupleDescAttr(RelationGetDescr(table), attnum - 1)->attisdropped && may_read_column(oid, attnum))
+				numbers = lappend_int(numbers, attnum);
+		return numbers;
 	}
-	return construct_array(&name, 1, TEXTOID, -1, false, TYPALIGN_INT);
-}
-
-/* Finds the columns that were asked for: those that are named, or all that the user may read. Returns their number. */
-static int
-choose_columns(Relation table, ArrayType *names, AttrNumber *numbers)
-{
-	TupleDesc	descriptor = RelationGetDescr(table);
-	int			count = 0;
-
-	if (names != NULL)
+	deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+	for (int i = 0; i < count; i++)
 	{
-		Datum	   *elements;
-		bool	   *nulls;
-		int			asked;
+		const char *name = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
+		AttrNumber	attnum = name == NULL ? InvalidAttrNumber : get_attnum(oid, name);
 
-		deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &asked);
-		for (int i = 0; i < asked; i++)
-		{
-			const char *name = nulls[i] ? NULL : TextDatumGetCString(elements[i]);
-			AttrNumber	attnum = name == NULL ? InvalidAttrNumber : get_attnum(RelationGetRelid(table), name);
-
-			if (name == NULL)
-				ereport(ERROR,
-						(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						 errmsg("the name of a column must not be NULL"),
-						 errhint("Name columns of the table, or leave them out for all.")));
-			if (attnum <= 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_UNDEFINED_COLUMN),
-						 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table)),
-						 errhint("Name columns of the table, or leave them out for all.")));
-			if (!may_read_column(RelationGetRelid(table), attnum))
-				aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
-			for (int before = 0; before < count; before++)
-				if (numbers[before] == attnum)
-					ereport(ERROR,
-							(errcode(ERRCODE_DUPLICATE_COLUMN),
-							 errmsg("column \"%s\" is named twice", name),
-							 errhint("Name each column once.")));
-			numbers[count++] = attnum;
-		}
-		return count;
+		if (name == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the name of a column must not be NULL"),
+					 errhint("Name columns of the table, or leave them out for all.")));
+		if (attnum <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" of relation \"%s\" does not exist", name, RelationGetRelationName(table)),
+					 errhint("Name columns of the table, or leave them out for all.")));
+		if (!may_read_column(oid, attnum))
+			aclcheck_error_col(ACLCHECK_NO_PRIV, OBJECT_COLUMN, RelationGetRelationName(table), name);
+		if (list_member_int(numbers, attnum))
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_COLUMN),
+					 errmsg("column \"%s\" is named twice", name),
+					 errhint("Name each column once.")));
+		numbers = lappend_int(numbers, attnum);
 	}
-	for (int i = 0; i < descriptor->natts; i++)
-		if (!TupleDescAttr(descriptor, i)->attisdropped && may_read_column(RelationGetRelid(table), i + 1))
-			numbers[count++] = i + 1;
-	return count;
+	return numbers;
 }
 
 /* ------------------------------------------------------------------ the result */
 
-/* Rounds an estimate to tenths, so that it does not look more exact than it is. */
-static double
-in_tenths(double estimate)
+const char *
+bf_index_qualified(Oid schema, const NameData *name)
 {
-	return rint(estimate * 10) / 10;
+	return quote_qualified_identifier(get_namespace_name(schema), NameStr(*name));
+}
+
+char *
+bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass)
+{
+	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)",
+					bf_index_qualified(RelationGetNamespace(table), &table->rd_rel->relname),
+					quote_identifier(column->name), opclass != NULL ? " " : "", opclass != NULL ? opclass : "");
 }
 
 /*
@@ -174,149 +145,92 @@ static const char *
 index_of_column(Relation table, const SampleColumn *column, double *bytes)
 {
 	AttrNumber	attnum = get_attnum(RelationGetRelid(table), column->name);
+	const char *name = NULL;
 	ListCell   *cell;
 
 	foreach(cell, RelationGetIndexList(table))
 	{
 		Relation	index = try_relation_open(lfirst_oid(cell), AccessShareLock);
-		const char *name = NULL;
 
 		if (index == NULL)
 			continue;
-		if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid &&
-			RelationGetIndexPredicate(index) == NIL)
-			for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
-				if (index->rd_index->indkey.values[i] == attnum &&
-					bf_index_has_keys(index, i) == column->items_are_keys)
-					name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
-													  RelationGetRelationName(index));
-		if (name != NULL && index->rd_index->indnatts == 1 && index->rd_rel->relkind == RELKIND_INDEX)
-			*bytes = (double) RelationGetNumberOfBlocks(index) * BLCKSZ;
+		for (int i = 0; i < index->rd_index->indnkeyatts && name == NULL; i++)
+			if (index->rd_rel->relam == bf_index_am_oid() && index->rd_index->indisvalid &&
+				RelationGetIndexPredicate(index) == NIL && index->rd_index->indkey.values[i] == attnum &&
+				bf_index_has_keys(index, i) == column->items_are_keys)
+			{
+				name = bf_index_qualified(RelationGetNamespace(index), &index->rd_rel->relname);
+				if (index->rd_index->indnatts == 1 && index->rd_rel->relkind == RELKIND_INDEX)
+					*bytes = (double) RelationGetNumberOfBlocks(index) * BLCKSZ;
+			}
 		relation_close(index, AccessShareLock);
-		if (name != NULL)
-			return name;
 	}
-	return NULL;
+	return name;
 }
 
-char *
-bf_index_create_statement(Relation table, const SampleColumn *column, const char *opclass, const char *options)
+/* Rounds an estimate to tenths, so that it does not look more exact than it is. */
+static Datum
+in_tenths(double estimate)
 {
-	const char *name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)),
-												  RelationGetRelationName(table));
+	return Float8GetDatum(rint(estimate * 10) / 10);
+}
 
-	return psprintf("CREATE INDEX ON %s USING bf (%s%s%s)%s", name, quote_identifier(column->name),
-					opclass != NULL ? " " : "", opclass != NULL ? opclass : "", options);
+static Datum
+whole(double estimate)
+{
+	return Int64GetDatum((int64) rint(estimate));
 }
 
 /* Puts the row of a column into the result. */
 static void
 put_column(ReturnSetInfo *set, Relation table, const Sample *sample, const SampleColumn *column, const Advice *advice)
 {
-	Datum		values[13];
-	bool		nulls[13] = {false};
-	int			i = 0;
-	const bool	lower = bf_index_lower_rate_pays(sample, column, advice);
-	const Figures *figures = lower ? &advice->bf_lower : &advice->bf;
-	const double distinct = Max(1, Min(advice->distinct, advice->items));
+	const Figures *bf = &advice->bf;
+	const double distinct = Max(advice->spread.distinct, 1);
+	double		bytes = bf->bytes;
 	bool		pays;
-	const char *why = bf_index_judge(table, sample, column, advice, figures, &pays);
-	double		bytes = figures->bytes;
+	const char *why = bf_index_judge(table, sample, column, advice, &pays);
 	const char *index = pays ? index_of_column(table, column, &bytes) : NULL;
-
-	if (index != NULL)
-	{
-		why = psprintf("has the index %s; %s", index, why);
-		pays = false;
-	}
+	Datum		values[] = {
+		CStringGetTextDatum(column->name),
+		whole(distinct),
+		in_tenths(advice->spread.items / distinct),
+		in_tenths(Max(1, advice->spread.pages / distinct)),
+		whole(sample->pages),
+		whole(bytes),
+		whole(advice->btree_bytes),
+		whole(advice->gin_bytes),
+		in_tenths(bf->pages[ABSENT]),
+		in_tenths(bf->pages[RARE]),
+		in_tenths(bf->pages[FREQUENT]),
+		CStringGetTextDatum(index == NULL ? why : psprintf("has the index %s; %s", index, why)),
+		CStringGetTextDatum(bf_index_create_statement(table, column, column->opclass))
+	};
+	bool		nulls[lengthof(values)];
 
 	memset(nulls, column->refused != NULL || sample->rows < 1, sizeof nulls);
-	nulls[0] = false;
-	values[i++] = CStringGetTextDatum(column->name);
-	values[i++] = Int64GetDatum((int64) rint(distinct));
-	values[i++] = Float8GetDatum(in_tenths(advice->items / distinct));
-	values[i++] = Float8GetDatum(in_tenths(Max(1, advice->value_pages / distinct)));
-	values[i++] = Int64GetDatum((int64) sample->pages);
-	values[i++] = Int64GetDatum((int64) rint(bytes));
-	nulls[i] |= !advice->btree_possible;
-	values[i++] = Int64GetDatum((int64) rint(advice->btree_bytes));
-	nulls[i] |= !advice->gin_possible;
-	values[i++] = Int64GetDatum((int64) rint(advice->gin_bytes));
-	values[i++] = Float8GetDatum(in_tenths(figures->pages_absent));
-	values[i++] = Float8GetDatum(in_tenths(figures->pages_rare));
-	values[i++] = Float8GetDatum(in_tenths(figures->pages_frequent));
-	nulls[i] = false;
-	values[i++] = CStringGetTextDatum(why);
-	nulls[i] = !pays;
-	values[i] = pays ? CStringGetTextDatum(bf_index_create_statement(table, column, column->opclass, lower ? advice->lower_options : "")) : (Datum) 0;
+	nulls[0] = nulls[11] = false;
+	nulls[6] |= advice->btree_bytes < 0;
+	nulls[7] |= advice->gin_bytes < 0;
+	nulls[12] = !pays || index != NULL;
 	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 }
 
-static void
-add_pages(const KeptItem *item, double weight, void *sum)
+SB_FUNCTION_IN_OWN_MEMORY(bf_index_advise)
 {
-	*(double *) sum += weight * item->pages;
-}
-
-/*
- * This false-positive rate is proposed instead of the default one if a look-up of an absent value then reads at most
- * half as many pages, and the index still pays. It is never proposed for keys inside values.
- */
-#define LOWER_RATE 0.0001
-
-static void
-estimate(const Sample *sample, const SampleColumn *column, Advice *advice)
-{
-	const double times = bf_times(sample, column->items);
-	const Sketch *keys = column->items_are_keys ? column->items : column->trigrams;
-
-	advice->items = column->items->items * times;
-	advice->distinct = Min(bf_distinct(sample, column->items), advice->items);
-	bf_sketch_visit(column->items, add_pages, &advice->value_pages);
-	advice->value_pages = Min(advice->value_pages * times, advice->distinct * sample->pages);
-	bf_estimate(sample, column->items, column->rate, column->items_are_keys, advice->distinct, &advice->bf);
-	bf_estimate(sample, column->items, LOWER_RATE, column->items_are_keys, advice->distinct, &advice->bf_lower);
-	/* With another rate, CREATE INDEX might choose another length of ranges. One length may not suit all partitions. */
-	advice->lower_options = sample->leaf_count == 0 || sample->leaves[0].is_partition ?
-		psprintf(" WITH (false_positive_rate = %g)", LOWER_RATE) :
-		psprintf(" WITH (false_positive_rate = %g, pages_per_range = %d)", LOWER_RATE, 1 << advice->bf_lower.length);
-	advice->btree_possible = column->has_btree && !column->items_are_keys && !column->items->too_wide;
-	if (advice->btree_possible)
-		advice->btree_bytes = bf_estimate_btree(sample, column, advice->distinct);
-	advice->gin_possible = column->has_gin && keys != NULL && !keys->too_wide;
-	if (advice->gin_possible)
-		advice->gin_bytes = bf_estimate_gin(sample, keys, bf_distinct(sample, keys));
-}
-
-/*
- * The most pages of a sample; the most values that are kept for a column; and the most that are kept for all columns
- * together, except that each column may have 1,024.
- */
-#define MOST_SAMPLE_PAGES 1048576
-#define MOST_KEPT_VALUES 65536
-#define MOST_KEPT_IN_ALL 1000000
-
-SB_FUNCTION(bf_index_advise);
-Datum
-bf_index_advise(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
-	Oid			oid;
-	int32		most;
-	Relation	table;
 	Sample		sample = {0};
-	AttrNumber *numbers;
+	Relation	table;
+	Oid			oid;
+	List	   *numbers;
+	ListCell   *cell;
 
 	begin_rows(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	oid = PG_GETARG_OID(0);
-	most = PG_GETARG_INT32(2);
-	if (most < 2 * UNIT_PAGES || most > MOST_SAMPLE_PAGES)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of pages of the sample out of range: %d", most),
-				 errhint("It may be from %d to %d.", 2 * UNIT_PAGES, MOST_SAMPLE_PAGES)));
+	sample.begun = GetCurrentTimestamp();
+	sample.budget = interval_microseconds(PG_GETARG_INTERVAL_P(2), "budget",
+										  "Give the time that reading the table may take, for example '10 seconds'.");
 	/*
 	 * Rights are checked before the lock is taken, and again afterwards, because they may have changed during the
 	 * wait.
@@ -326,24 +240,35 @@ bf_index_advise(PG_FUNCTION_ARGS)
 	if (table == NULL)
 		bf_index_refuse_missing(oid);
 	check_table(oid);
-	numbers = palloc((RelationGetDescr(table)->natts + 1) * sizeof(AttrNumber));
-	sample.column_count = choose_columns(table, names_argument(fcinfo, 1), numbers);
-	sample.context = AllocSetContextCreate(CurrentMemoryContext, "bf sample", ALLOCSET_DEFAULT_SIZES);
-	sample.columns = palloc0((sample.column_count + 1) * sizeof(SampleColumn));
-	for (int c = 0; c < sample.column_count; c++)
-		bf_column_begin(&sample.columns[c], TupleDescAttr(RelationGetDescr(table), numbers[c] - 1), sample.context,
-						Min(MOST_KEPT_VALUES, Max(1024, MOST_KEPT_IN_ALL / sample.column_count)));
+	numbers = choose_columns(table, PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1));
+	sample.columns = palloc0((list_length(numbers) + 1) * sizeof(SampleColumn));
+	foreach(cell, numbers)
+		bf_column_begin(&sample.columns[sample.column_count++],
+						TupleDescAttr(RelationGetDescr(table), lfirst_int(cell) - 1), list_length(numbers));
 	bf_sample_begin(&sample, oid);
-	bf_sample_read(&sample, most);
+	bf_sample_read(&sample);
 	for (int c = 0; c < sample.column_count; c++)
 	{
-		Advice		advice = {0};
+		const SampleColumn *column = &sample.columns[c];
+		const Sketch *items = column->sketches[ITEMS];
+		const Sketch *keys = column->sketches[column->items_are_keys ? ITEMS : TRIGRAMS];
+		Advice		advice = {.btree_bytes = -1, .gin_bytes = -1};
+		Spread		spread;
 
-		if (sample.columns[c].refused == NULL)
-			estimate(&sample, &sample.columns[c], &advice);
-		put_column(set, table, &sample, &sample.columns[c], &advice);
+		if (column->refused == NULL)
+		{
+			bf_spread(&sample, items, &advice.spread);
+			bf_estimate(&advice.spread, column->rate, column->items_are_keys, &advice.bf);
+			if (column->has_btree && !items->too_wide)
+				advice.btree_bytes = bf_estimate_btree(&advice.spread, column->deduplicates);
+			if (column->has_gin && !keys->too_wide)
+			{
+				bf_spread(&sample, keys, &spread);
+				advice.gin_bytes = bf_estimate_gin(&spread);
+			}
+		}
+		put_column((ReturnSetInfo *) fcinfo->resultinfo, table, &sample, column, &advice);
 	}
-	MemoryContextDelete(sample.context);
 	relation_close(table, AccessShareLock);
 	return (Datum) 0;
 }

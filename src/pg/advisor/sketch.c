@@ -1,26 +1,14 @@
 /* sketch.c: see sketch.h. */
 #include "advisor/sketch.h"
 
-#include <math.h>
-
-#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-/* An item of the unit that is being read. */
-typedef struct UnitItem
-{
-	uint64		hash;
-	uint64		last;			/* the row that was counted last, as GIN numbers rows */
-	uint32		pages;			/* a bit for each page of the unit */
-	uint32		rows;
-	uint32		bytes;
-	uint16		size;
-	char		status;
-} UnitItem;
+#include "base/item.h"
 
-#define SH_PREFIX unit
-#define SH_ELEMENT_TYPE UnitItem
+/* The low bits of a hash decide whether its item is kept, so the tables take the high bits. */
+#define SH_PREFIX items
+#define SH_ELEMENT_TYPE SketchItem
 #define SH_KEY_TYPE uint64
 #define SH_KEY hash
 #define SH_HASH_KEY(table, key) ((uint32) ((key) >> 32))
@@ -30,201 +18,141 @@ typedef struct UnitItem
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The low bits of a hash decide whether its item is kept, so the table takes the high bits. */
-#define SH_PREFIX kept
-#define SH_ELEMENT_TYPE KeptItem
-#define SH_KEY_TYPE uint64
-#define SH_KEY hash
-#define SH_HASH_KEY(table, key) ((uint32) ((key) >> 32))
-#define SH_EQUAL(table, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-/* An item with at least this share of a unit's rows is kept, whatever its hash. */
+/* If not all items can be kept, those in at least this share of the rows are kept, whatever their hashes are. */
 #define FREQUENT (1 / 64.0)
 
-/* If a unit has more items, the others do not count: this takes 80 MB. */
-#define MOST_IN_UNIT (1024 * 1024)
+/*
+ * The most items that are kept, and that are counted in a unit; and the most of all columns together, except that each
+ * may have 1,024. An item takes 72 bytes and more.
+ */
+#define MOST_KEPT 65536
+#define MOST_KEPT_IN_ALL 524288
+#define MOST_IN_UNIT_IN_ALL 524288
 
 Sketch *
-bf_sketch_begin(MemoryContext context, uint32 most_kept)
+bf_sketch_begin(int columns)
 {
-	Sketch	   *sketch = MemoryContextAllocZero(context, sizeof(Sketch));
+	Sketch	   *sketch = palloc(sizeof(Sketch));
 
-	sketch->context = context;
-	sketch->most_kept = most_kept;
-	sketch->unit = unit_create(context, 256, NULL);
-	sketch->kept = kept_create(context, 256, NULL);
+	*sketch = (Sketch) {
+		.context = CurrentMemoryContext,
+		.most_kept = Min(Max(MOST_KEPT_IN_ALL / columns, 1024), MOST_KEPT),
+		.most_in_unit = Max(MOST_IN_UNIT_IN_ALL / columns, 1024),
+		.unit = items_create(CurrentMemoryContext, 256, NULL),
+		.kept = items_create(CurrentMemoryContext, 256, NULL),
+		.units = palloc(sizeof(SketchUnit))
+	};
 	return sketch;
 }
 
-/* The bytes that GIN takes for the difference of two rows' numbers: 7 bits in each (ginpostinglist.c). */
-static uint32
-bytes_of_difference(uint64 difference)
-{
-	uint32		bytes = 1;
-
-	for (; difference >= 128 && bytes < 7; difference >>= 7)
-		bytes++;
-	return bytes;
-}
-
 uint16 *
-bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset)
+bf_sketch_add(Sketch *sketch, uint64 hash, uint32 row)
 {
-	const uint64 row = (uint64) page << 11 | offset;
 	bool		found = true;
-	UnitItem   *item = sketch->unit->members < MOST_IN_UNIT ? unit_insert(sketch->unit, hash, &found) :
-		unit_lookup(sketch->unit, hash);
+	SketchItem *item = sketch->unit->members < sketch->most_in_unit ? items_insert(sketch->unit, hash, &found) :
+		items_lookup(sketch->unit, hash);
 
 	if (item == NULL || (found && item->last == row))
 		return NULL;
-	sketch->items++;
+	sketch->all_items++;
 	if (!found)
 	{
-		item->pages = item->rows = item->bytes = 0;
+		item->pages = item->rows = 0;
 		item->size = 1;
 	}
-	else
-		item->bytes += bytes_of_difference(row - item->last);
 	item->last = row;
-	item->pages |= (uint32) 1 << page;
+	item->pages |= (uint32) 1 << (row >> 16);
 	item->rows++;
 	return found ? NULL : &item->size;
-}
-
-uint32
-bf_sketch_pages(const Sketch *sketch, uint64 hash)
-{
-	const UnitItem *item = unit_lookup(sketch->unit, hash);
-
-	return item == NULL ? 0 : item->pages;
 }
 
 /* Drops about half of the items that were kept for their hashes. */
 static void
 halve(Sketch *sketch)
 {
-	struct kept_hash *old = sketch->kept;
-	kept_iterator iterator;
-	KeptItem   *item;
+	uint32		frequent = 0;
+	items_iterator iterator;
+	SketchItem *item;
 
-	sketch->kept = kept_create(sketch->context, old->members / 2, NULL);
-	sketch->zeros++;
-	kept_start_iterate(old, &iterator);
-	while ((item = kept_iterate(old, &iterator)) != NULL)
-		if (item->frequent || (item->hash & ((UINT64CONST(1) << sketch->zeros) - 1)) == 0)
-		{
-			bool		found;
-			KeptItem   *copy = kept_insert(sketch->kept, item->hash, &found);
-			char		status = copy->status;
-
-			*copy = *item;
-			copy->status = status;
-		}
-	kept_destroy(old);
-}
-
-/* Counts the ranges of a unit that have the item, of each length, for the unit and for the item. */
-static void
-count_ranges(SketchUnit *unit, uint32 pages, uint32 ranges[LENGTHS])
-{
-	for (int length = 0; length < LENGTHS; length++)
+	sketch->mask = 2 * sketch->mask + 1;
+	items_start_iterate(sketch->kept, &iterator);
+	while ((item = items_iterate(sketch->kept, &iterator)) != NULL)
 	{
-		int			last = -1;
-
-		for (uint32 rest = pages; rest != 0; rest &= rest - 1)
-		{
-			int			range = pg_rightmost_one_pos32(rest) >> length;
-
-			if (range == last)
-				continue;
-			unit->items[FIRST_OF_LENGTH(length) + range]++;
-			ranges[length]++;
-			last = range;
-		}
+		item->frequent = item->rows > FREQUENT * sketch->rows && frequent++ < sketch->most_kept / 2;
+		if (!item->frequent && (item->hash & sketch->mask) != 0)
+			(void) items_delete(sketch->kept, item->hash);
 	}
 }
 
-uint32
-bf_sketch_kept(const Sketch *sketch)
+/* Adds the ranges of each length that have one of these pages to the ranges of the unit, and to those of the item. */
+static void
+count_ranges(uint32 pages, SketchUnit *unit, uint32 ranges[LENGTHS])
 {
-	return (uint32) sketch->kept->members;
+	for (int length = 0; length < LENGTHS; length++)
+		for (uint64 rest = pages; rest != 0;)
+		{
+			const int	range = pg_rightmost_one_pos64(rest) >> length;
+			const int	next = (range + 1) << length;
+
+			unit->items[FIRST_OF_LENGTH(length) + range]++;
+			ranges[length]++;
+			rest = rest >> next << next;
+		}
 }
 
 void
-bf_sketch_end_unit(Sketch *sketch, uint32 leaf, uint32 pages)
+bf_sketch_end_unit(Sketch *sketch, uint32 number, uint32 leaf, uint32 pages)
 {
+	const uint32 members = sketch->unit->members;
 	SketchUnit *unit;
-	unit_iterator iterator;
-	UnitItem   *item;
+	items_iterator iterator;
+	SketchItem *item;
 
-	if (sketch->unit_count == sketch->room)
-	{
-		sketch->room = Max(2 * sketch->room, 64);
-		sketch->units = sketch->units == NULL ? MemoryContextAlloc(sketch->context, sketch->room * sizeof(SketchUnit)) :
-			repalloc_huge(sketch->units, (Size) sketch->room * sizeof(SketchUnit));
-	}
+	sketch->units = repalloc(sketch->units, (sketch->unit_count + 1) * sizeof(SketchUnit));
 	unit = &sketch->units[sketch->unit_count++];
-	memset(unit, 0, sizeof *unit);
-	unit->leaf = leaf;
-	unit->pages = pages;
-	unit_start_iterate(sketch->unit, &iterator);
-	while ((item = unit_iterate(sketch->unit, &iterator)) != NULL)
+	*unit = (SketchUnit) {.number = number, .leaf = leaf, .pages = pages};
+	items_start_iterate(sketch->unit, &iterator);
+	while ((item = items_iterate(sketch->unit, &iterator)) != NULL)
 	{
-		const bool	frequent = item->rows > 2 && item->rows > FREQUENT * sketch->unit_rows &&
-			sketch->frequent < sketch->most_kept;
 		uint32		ranges[LENGTHS] = {0};
 		bool		found = true;
-		KeptItem   *kept;
+		SketchItem *kept = (item->hash & sketch->mask) == 0 ? items_insert(sketch->kept, item->hash, &found) :
+			items_lookup(sketch->kept, item->hash);
 
-		count_ranges(unit, item->pages, ranges);
-		kept = frequent || (item->hash & ((UINT64CONST(1) << sketch->zeros) - 1)) == 0 ?
-			kept_insert(sketch->kept, item->hash, &found) : kept_lookup(sketch->kept, item->hash);
+		count_ranges(item->pages, unit, ranges);
+		sketch->too_wide |= item->size == 0;
 		if (kept == NULL)
 			continue;
 		if (!found)
-			memset(&kept->rows, 0, offsetof(KeptItem, status) - offsetof(KeptItem, rows));
+			memset(&kept->weight, 0, offsetof(SketchItem, status) - offsetof(SketchItem, weight));
 		kept->rows += item->rows;
-		kept->pages += pg_popcount32(item->pages);
+		kept->pages += ranges[0];
 		kept->units++;
 		for (int length = 0; length < LENGTHS; length++)
 			kept->ranges[length] += ranges[length];
-		kept->bytes += item->bytes +
-			(found ? bytes_of_difference((uint64) (sketch->unit_count - kept->last_unit) * UNIT_PAGES << 11) : 0);
-		kept->last_unit = sketch->unit_count;
 		kept->size = item->size;
-		sketch->frequent += frequent && !kept->frequent;
-		kept->frequent |= frequent;
-		sketch->too_wide |= item->size == 0;
 	}
-	while (bf_sketch_kept(sketch) > sketch->most_kept + sketch->frequent)
+	while (sketch->kept->members > sketch->most_kept)
 		halve(sketch);
-	if ((sketch->unit_count & (sketch->unit_count - 1)) == 0)
-		sketch->grown[pg_leftmost_one_pos32(sketch->unit_count)] =
-			sketch->frequent + ldexp(bf_sketch_kept(sketch) - sketch->frequent, sketch->zeros);
-	sketch->rows += sketch->unit_rows;
-	sketch->unit_rows = 0;
 	/* a table that has grown large would take long to go through for each unit */
-	if (sketch->unit->size > 65536)
-	{
-		unit_destroy(sketch->unit);
-		sketch->unit = unit_create(sketch->context, 256, NULL);
-	}
-	else
-		unit_reset(sketch->unit);
+	items_destroy(sketch->unit);
+	sketch->unit = items_create(sketch->context, members + 1, NULL);
 }
 
 void
-bf_sketch_visit(const Sketch *sketch, void (*visit) (const KeptItem *item, double weight, void *argument),
-				void *argument)
+bf_sketch_end(Sketch *sketch)
 {
-	kept_iterator iterator;
-	KeptItem   *item;
+	items_iterator iterator;
+	SketchItem *item;
 
-	kept_start_iterate(sketch->kept, &iterator);
-	while ((item = kept_iterate(sketch->kept, &iterator)) != NULL)
-		visit(item, item->frequent ? 1 : ldexp(1, sketch->zeros), argument);
+	qsort(sketch->units, sketch->unit_count, sizeof(SketchUnit), item_compare_hashes);
+	sketch->items = MemoryContextAlloc(sketch->context, (sketch->kept->members + 1) * sizeof(SketchItem));
+	items_start_iterate(sketch->kept, &iterator);
+	while ((item = items_iterate(sketch->kept, &iterator)) != NULL)
+	{
+		item->weight = item->frequent ? 1 : sketch->mask + 1.0;
+		sketch->items[sketch->item_count++] = *item;
+	}
+	items_destroy(sketch->unit);
+	items_destroy(sketch->kept);
 }

@@ -20,69 +20,60 @@
 /* A unit that was read: how many different items its ranges have, of each length. */
 typedef struct SketchUnit
 {
-	uint32		leaf;			/* the partition; see sample.h */
+	uint64		number;			/* among the units of all leaves; the first field, since units are sorted by it */
+	uint32		leaf;			/* the partition; see advisor.h */
 	uint32		pages;
 	uint32		items[2 * UNIT_PAGES - 1];
 } SketchUnit;
 
-/* An item that was kept. If items are many, one in 2^zeros is kept, and those with many rows. */
-typedef struct KeptItem
+/* An item of the unit that is being read, or one that was kept. If there are many, some are kept. */
+typedef struct SketchItem
 {
 	uint64		hash;
+	double		weight;			/* how many items it stands for; set by bf_sketch_end() */
+	uint32		last;			/* the row of the unit that was counted last */
 	uint32		rows;			/* these four: in how many it is */
-	uint32		pages;
+	uint32		pages;			/* but in a unit a bit for each page that it is on */
 	uint32		units;
 	uint32		ranges[LENGTHS];
-	uint32		last_unit;
-	uint32		bytes;			/* of its rows but the first, in a posting list of GIN */
 	uint16		size;			/* of its tuple in an index, without rows */
-	bool		frequent;		/* kept because it has many rows: stands for itself alone */
+	bool		frequent;		/* it is in many rows, and stands for itself alone */
 	char		status;
-} KeptItem;
-
-/* more units than 2^GROWTHS cannot be read */
-#define GROWTHS 20
-
-struct kept_hash;
-struct unit_hash;
+} SketchItem;
 
 typedef struct Sketch
 {
 	MemoryContext context;
-	struct unit_hash *unit;		/* the items of the unit that is being read */
-	struct kept_hash *kept;
-	uint32		most_kept;		/* for their hashes */
-	uint32		frequent;		/* how many are kept because they have many rows; at most as many */
-	int			zeros;
-	SketchUnit *units;
+	struct items_hash *unit;	/* the items of the unit that is being read, at most most_in_unit */
+	struct items_hash *kept;
+	uint32		most_in_unit;
+	uint32		most_kept;
+	uint64		mask;			/* these bits are 0 in the hashes of items that are kept for their hashes */
+	SketchUnit *units;			/* when the sketch has ended, in the order of the table */
 	uint32		unit_count;
-	double		grown[GROWTHS]; /* how many different items the first 2^i units have */
-	uint32		room;
+	SketchItem *items;			/* those that were kept, when the sketch has ended */
+	uint32		item_count;
 	double		rows;			/* that were looked at */
-	double		items;			/* of all these rows together */
-	double		unit_rows;
+	double		all_items;		/* of all these rows together */
 	bool		too_wide;		/* an item does not fit into a B-tree or GIN index */
 } Sketch;
 
-extern Sketch *bf_sketch_begin(MemoryContext context, uint32 most_kept);
+/* The place of a row in its unit, whose pages are numbered from 0. */
+#define SKETCH_ROW(page, offset) ((uint32) (page) << 16 | (offset))
+
+/* Makes a sketch in the current memory context, for one of so many columns. */
+extern Sketch *bf_sketch_begin(int columns);
 
 /*
- * Counts an item of the row at this place in the unit, whose pages are numbered from 0. An item that comes twice in one
- * row counts once. Returns a pointer to the item's size if it is the first one in this unit, so that the caller
- * can set it; else NULL.
+ * Counts an item of this row. An item that comes twice in one row counts once. Returns a pointer to the item's size if
+ * it is the first one in this unit, so that the caller can set it; else NULL.
  */
-extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, BlockNumber page, OffsetNumber offset);
+extern uint16 *bf_sketch_add(Sketch *sketch, uint64 hash, uint32 row);
 
-/* The pages of the unit that have this item, as bits. */
-extern uint32 bf_sketch_pages(const Sketch *sketch, uint64 hash);
+/* Ends the unit that was read. */
+extern void bf_sketch_end_unit(Sketch *sketch, uint32 number, uint32 leaf, uint32 pages);
 
-/* The number of items that are kept. */
-extern uint32 bf_sketch_kept(const Sketch *sketch);
 
-extern void bf_sketch_end_unit(Sketch *sketch, uint32 leaf, uint32 pages);
-
-/* Calls visit() for each item that was kept, with the number of items that it stands for. */
-extern void bf_sketch_visit(const Sketch *sketch, void (*visit) (const KeptItem *item, double weight, void *argument),
-							void *argument);
+extern void bf_sketch_end(Sketch *sketch);
 
 #endif

@@ -218,18 +218,25 @@ sb_interval_infinity(const Interval *interval)
 #define sb_index_beginscan_bitmap(index, snapshot, keys) index_beginscan_bitmap(index, snapshot, keys)
 #endif
 
-/* Begin scans of a table: of all of it, and of the pages of a bitmap. PostgreSQL 19 added the options of a scan. */
+/*
+ * Begin scans of a table: of all of it, and of the pages of a bitmap. PostgreSQL 19 added the options of a scan; only
+ * 17 asks whether the rows are needed.
+ */
 #if PG_VERSION_NUM >= 190000
 #define sb_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL, SO_NONE)
 #define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL, SO_NONE)
 #else
 #define sb_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL)
+#if PG_VERSION_NUM >= 180000 || PG_VERSION_NUM < 170000
 #define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL)
+#else
+#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL, true)
+#endif
 #endif
 
 /*
- * The plan for run-time pruning of an Append over these paths, or NULL. PostgreSQL 18 returns its place in a list of the
- * planner, from which it is taken out here.
+ * The plan for run-time pruning of an Append over these paths, or NULL. PostgreSQL 18 returns its place in a list of
+ * the planner, from which it is taken out here.
  */
 #if PG_VERSION_NUM >= 180000
 #define sb_make_partition_pruneinfo(root, rel, paths, conditions) \

@@ -5,7 +5,7 @@
  * A *chunk* is a part of a relation that can be read or left alone: mostly a partition of a table. A query for host =
  * 'x' over a thousand partitions reads all of them, if nothing tells PostgreSQL that 'x' is in three of them only. A
  * bf index on the column can tell (../index/handler.c begins with what that is): it says "no" for certain, or "maybe".
- * So chunk_scan() and the plan nodes ChunkSkip, PartitionScan and JoinSkip ask the indexes of each chunk before they
+ * So chunk_scan() and the plan nodes Skip and PartitionScan ask the indexes of each chunk before they
  * read the chunk. All four do so through this file.
  *
  * There are three ways to ask:
@@ -14,15 +14,15 @@
  *    looks at its pages without opening the index or the chunk. This takes about half a microsecond if the pages are in
  *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes one of the other
  *    ways.
- *  - an index that is opened: chunk_ask_index() for ChunkSkip, whose plan names the indexes; chunk_ask_clause() for
+ *  - an index that is opened: chunk_ask_index() for Skip, whose plan names the indexes; chunk_ask_clause() for
  *    chunk_scan() and PartitionScan, which have a condition, and find the indexes of each chunk that can answer it.
  *    These are asked one after the other until one says no.
- *  - for the pages (chunk_ask_for_spans()): JoinSkip has many values, the keys of a hash join, and wants to know which
+ *  - for the pages (chunk_ask_for_spans()): Skip has many values, the keys of a hash join, and wants to know which
  *    pages may have any of them.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
  * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages. For
- * chunk_scan() and PartitionScan chunk_look.c looks at them before a query on the chunk is planned.
+ * chunk_scan() chunk_look.c looks at them before a query on the chunk is planned.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
  * caller must have taken the snapshot, and must hold a lock on the table, which keeps its storage from being replaced.
@@ -159,7 +159,7 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 
 /*
  * Asks an open index, and sets *verdict. If there is a cache, it remembers how the index is asked, provided that it may
- * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for ChunkSkip that of
+ * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for Skip that of
  * the index, for chunk_scan() and PartitionScan that of the table.
  *
  * Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The lock is taken

@@ -1,7 +1,7 @@
 /*
  * ask.h: asks the `bf` indexes of a chunk whether the chunk may hold rows that match, and says why the chunk is left
  * alone or read. A chunk is a leaf partition, an inheritance child, or a table itself. chunk_scan() and the nodes
- * ChunkSkip, PartitionScan and JoinSkip ask through these functions only.
+ * Skip and PartitionScan ask through these functions only.
  */
 #ifndef STREAMBLOOM_PG_CHUNKS_ASK_H
 #define STREAMBLOOM_PG_CHUNKS_ASK_H
@@ -90,7 +90,7 @@ typedef struct ChunkAsker
 
 /*
  * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk. `chunk` is
- * the OID of the chunk; ChunkSkip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
+ * the OID of the chunk; Skip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
  * chunks that are asked one after the other.
  *
  * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no

@@ -24,7 +24,7 @@
  * the value, and the next value may be another one. In a SERIALIZABLE transaction the cache is not used, because a
  * question from memory takes no predicate locks.
  *
- * The nodes ChunkSkip and PartitionScan ask about the storage that the index has now, from memory as well as by opening
+ * The nodes Skip and PartitionScan ask about the storage that the index has now, from memory as well as by opening
  * the index. Their tables are locked by then, as those of any query, and an entry is stale if the table or the index
  * has changed since the entry was made.
  *
@@ -53,7 +53,7 @@ typedef struct Mark
 /* An entry of the cache: how the index of one chunk is asked. */
 typedef struct CachedChunk
 {
-	Oid			chunk;			/* the key: the chunk, or for ChunkSkip its index */
+	Oid			chunk;			/* the key: the chunk, or for Skip its index */
 	Oid			index;
 	uint64		made;			/* value of `messages` before this entry was made */
 	uint64		snapshot;		/* the number of the snapshot for which this entry was checked */

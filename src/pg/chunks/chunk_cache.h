@@ -20,19 +20,19 @@ typedef struct ChunkCache ChunkCache;
  *
  * - chunk_scan(): an entry is about a chunk of `parent`.
  * - The node PartitionScan: an entry is about a chunk of `parent`, and `locked_before` is set.
- * - The node ChunkSkip: an entry is about an index, whatever table it belongs to. `parent` is InvalidOid, and where a
- *   function below takes the OID of a chunk, ChunkSkip gives the OID of the index.
+ * - The node Skip: an entry is about an index, whatever table it belongs to. `parent` is InvalidOid, and where a
+ *   function below takes the OID of a chunk, Skip gives the OID of the index.
  *
  * Why they are kept apart: chunk_scan() compares the storage of the tables with what the snapshot sees. The two nodes
  * do not: like a plain query, they read the storage that the tables have since the query locked them.
  */
 typedef struct ChunkCacheKey
 {
-	Oid			parent;			/* InvalidOid: for ChunkSkip */
-	AttrNumber	column;			/* of the parent; for ChunkSkip, of the index */
+	Oid			parent;			/* InvalidOid: for Skip */
+	AttrNumber	column;			/* of the parent; for Skip, of the index */
 	bool		any;			/* the comparison is = ANY (array) */
 	bool		locked_before;	/* this is the node PartitionScan */
-	Oid			operator;		/* for ChunkSkip, the operator's function */
+	Oid			operator;		/* for Skip, the operator's function */
 	Oid			collation;
 } ChunkCacheKey;
 

@@ -77,9 +77,7 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	Oid			oid = RelationGetRelid(chunk);
 
-	if (scan->unasked)
-		verdict->reason = CHUNK_IS_NOT_ASKED;
-	else if (scan->clause == NULL)
+	if (scan->clause == NULL)
 		verdict->reason = CHUNK_EQUALS_NULL;
 	else if (chunk_summary_says_no(&scan->summaries, oid))
 	{
@@ -138,96 +136,39 @@ find_chunks(ChunkScan *scan)
 {
 	MemoryContext caller = MemoryContextSwitchTo(scan->chunk_context);
 	List	   *chunks;
-	ListCell   *cell;
 
 	scan->stay_locked = scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE;
 	if (scan->stay_locked)
 		chunks = chunk_lock_tree(scan->parent, GetActiveSnapshot());
 	else
 		chunks = leaf_partitions(scan->parent, NIL);
-	scan->chunks = MemoryContextAlloc(scan->context, list_length(chunks) * sizeof(Oid) + 1);
-	scan->left_alone = MemoryContextAllocZero(scan->context, list_length(chunks) * sizeof(bool) + 1);
-	scan->count = 0;
-	foreach(cell, chunks)
-		scan->chunks[scan->count++] = lfirst_oid(cell);
 	MemoryContextSwitchTo(caller);
+	scan->chunks = list_copy(chunks);
 	MemoryContextReset(scan->chunk_context);
 }
 
 /*
- * Opens a chunk.
- *
- * - If scan->stay_locked is set, the chunk is locked already. But the own transaction may have truncated, rewritten
- *   or dropped it since then. So chunk_scan() compares its storage again with what the snapshot sees, and raises an
- *   error if the chunk is gone. Returns NULL for a relation that a query does not read: the temporary table of another
- *   session, or a partitioned table, which has no rows of its own.
- * - Otherwise the chunk is a partition. Locks it, and raises an error if it is gone, or if its storage is not the one
- *   that the snapshot sees.
- *
- * If the value is NULL, no chunk is read, and no storage is compared.
+ * Opens a chunk, locks it if it is a partition, and raises an error if it is gone, or if its storage is not the one
+ * that the snapshot sees. (The own transaction may have truncated, rewritten or dropped an inheritance child that is
+ * locked.) Returns NULL for a relation that a query does not read: the temporary table of another session, or a
+ * partitioned table, which has no rows of its own. If the value is NULL, no chunk is read, and no storage is compared.
  */
 static Relation
 open_chunk(ChunkScan *scan, Oid oid)
 {
-	Relation	chunk;
+	Relation	chunk = scan->stay_locked ? try_relation_open(oid, NoLock) : chunk_try_open(oid);
 
-	if (scan->stay_locked)
-	{
-		chunk = scan->locked_before ? relation_open(oid, NoLock) : try_relation_open(oid, NoLock);
-		if (chunk == NULL)
-			chunk_report_gone(scan->parent);
-		if (!scan->locked_before && scan->clause != NULL)
-			chunk_require_storage(chunk, GetActiveSnapshot());
-		if ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
-			chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		{
-			relation_close(chunk, NoLock);
-			return NULL;
-		}
-		return chunk;
-	}
-	chunk = chunk_try_open(oid);
 	if (chunk == NULL)
 		chunk_report_gone(scan->parent);
 	if (scan->clause != NULL)
 		chunk_require_storage(chunk, GetActiveSnapshot());
-	return chunk;
-}
-
-void
-chunk_scan_begin_locked(ChunkScan *scan, Relation parent, Expr *comparison, const Const *value, const Oid *chunks,
-						int count)
-{
-	List	   *sides;
-	Node	   *left;
-
-	memset(scan, 0, sizeof *scan);
-	scan->context = CurrentMemoryContext;
-	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
-	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
-	scan->parent = parent;
-	scan->locked_before = scan->stay_locked = true;
-	scan->count = count;
-	scan->chunks = memcpy(palloc(count * sizeof(Oid) + 1), chunks, count * sizeof(Oid));
-	scan->left_alone = palloc0(count * sizeof(bool) + 1);
-	scan->unasked = comparison == NULL;
-	if (scan->unasked)
-		return;
-	scan->any = IsA(comparison, ScalarArrayOpExpr);
-	scan->clause = comparison = copyObject(comparison);
-	sides = scan->any ? castNode(ScalarArrayOpExpr, comparison)->args : castNode(OpExpr, comparison)->args;
-	left = linitial(sides);
-	while (IsA(left, RelabelType))
-		left = (Node *) ((RelabelType *) left)->arg;
-	scan->var = castNode(Var, left);
-	scan->column = scan->var->varattno;
-	if (value->constisnull)
+	if (scan->stay_locked && ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
+							  chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE))
 	{
-		scan->clause = NULL;
-		return;
+		relation_close(chunk, NoLock);
+		return NULL;
 	}
-	lsecond(sides) = scan->item = copyObject(unconstify(Const *, value));
-	chunk_prepare_clause(&scan->index_clause, (Node *) scan->clause, scan->item->constvalue);
+	return chunk;
 }
 
 /* ---------------------------------------------------------------- one after the other */
@@ -246,7 +187,6 @@ chunk_use_cache(ChunkScan *scan)
 		return;
 	memset(&key, 0, sizeof key);
 	key.parent = RelationGetRelid(scan->parent);
-	key.locked_before = scan->locked_before;
 	key.column = scan->column;
 	key.any = scan->any;
 	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
@@ -254,74 +194,57 @@ chunk_use_cache(ChunkScan *scan)
 	scan->index_clause.asker.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.asker.number);
 }
 
-static void
-count_chunk(ChunkScan *scan, ChunkReason reason)
-{
-	scan->counts.asked++;
-	scan->counts.because[reason]++;
-}
-
+/* Closes a chunk, and unlocks it if `unlock` is set and it need not stay locked. */
 static void
 leave(ChunkScan *scan, Relation chunk, bool unlock)
 {
-	relation_close(chunk, unlock ? AccessShareLock : NoLock);
+	relation_close(chunk, unlock && !scan->stay_locked ? AccessShareLock : NoLock);
 	MemoryContextReset(scan->chunk_context);
 }
 
-/*
- * Judges the chunk with this number, sets *verdict, and returns the chunk open and locked. Returns NULL if the chunk
- * is one of those that chunk_next() passes over: chunk_scan.h lists them.
- */
+/* Judges chunk `number`, sets *verdict, and returns the chunk; NULL if chunk_next() passes over it (chunk_scan.h). */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
+	const Oid	oid = list_nth_oid(scan->chunks, number);
+	ChunkAsker *asker = &scan->index_clause.asker;
 	MemoryContext caller;
 	Relation	chunk;
-	ChunkAsker *asker = &scan->index_clause.asker;
 	bool		known;
-	/* an index named few pages, and no row in them matches: the chunk need not be read */
-	bool		in_vain = false;
+	bool		in_vain;		/* the index named few pages, and no row in them matches */
 
 	CHECK_FOR_INTERRUPTS();
-	if (scan->left_alone[number])
-		return NULL;
 	memset(verdict, 0, sizeof *verdict);
-	known = chunk_ask_memory(asker, scan->chunks[number], number, scan->count, verdict);
+	known = chunk_ask_memory(asker, oid, number, list_length(scan->chunks), verdict);
 	if (known && !chunk_is_read(verdict))
+		return NULL;
+	caller = MemoryContextSwitchTo(scan->chunk_context);
+	chunk = open_chunk(scan, oid);
+	if (chunk == NULL)
 	{
-		scan->left_alone[number] = true;
-		count_chunk(scan, CHUNK_INDEX_SAYS_NO);
+		MemoryContextSwitchTo(caller);
 		return NULL;
 	}
-	caller = MemoryContextSwitchTo(scan->chunk_context);
-	chunk = open_chunk(scan, scan->chunks[number]);
-	if (chunk != NULL)
-	{
-		chunk_require_own_rows(scan->engines, chunk);
-		chunk_require_readable(chunk);
-		/* before the chunk was locked, another transaction may have changed it */
-		if (!known || !chunk_cache_is_fresh(asker->cache, scan->chunks[number]))
-			judge(scan, chunk, verdict);
-		in_vain = chunk_is_read(verdict) && may_look(scan) &&
-			!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
-		scan->left_alone[number] = in_vain || !chunk_is_read(verdict);
-		count_chunk(scan, verdict->reason);
-	}
+	chunk_require_own_rows(scan->engines, chunk);
+	chunk_require_readable(chunk);
+	/* before the chunk was locked, another transaction may have changed it */
+	if (!known || !chunk_cache_is_fresh(asker->cache, oid))
+		judge(scan, chunk, verdict);
+	in_vain = chunk_is_read(verdict) && may_look(scan) &&
+		!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
 	MemoryContextSwitchTo(caller);
 	if (!in_vain)
 		return chunk;
-	scan->counts.read++;
-	scan->counts.read_in_vain++;
-	leave(scan, chunk, !scan->stay_locked);
+	leave(scan, chunk, true);
 	return NULL;
 }
 
 Relation
 chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 {
-	if (scan->count < 0)
+	if (scan->next == 0)
 		find_chunks(scan);
-	while (scan->next < scan->count)
+	while (scan->next < list_length(scan->chunks))
 	{
 		Relation	chunk = open_and_judge(scan, scan->next++, verdict);
 
@@ -338,20 +261,12 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 void
 chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)
 {
-	leave(scan, chunk, !scan->stay_locked && (scan->explains || !chunk_is_read(verdict)));
-}
-
-void
-chunk_first(ChunkScan *scan)
-{
-	scan->next = 0;
+	leave(scan, chunk, scan->explains || !chunk_is_read(verdict));
 }
 
 void
 chunk_scan_end(ChunkScan *scan)
 {
-	if (!scan->locked_before)
-		relation_close(scan->parent, NoLock);
-	MemoryContextDelete(scan->query_context);
+	relation_close(scan->parent, NoLock);
 	MemoryContextDelete(scan->chunk_context);
 }

@@ -1,6 +1,6 @@
 /*
  * chunk_paths.h: the hook for the paths of tables. It changes the planner's choice of paths, for the nodes
- * PartitionScan, ChunkSkip and JoinSkip.
+ * PartitionScan and Skip.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_PATHS_H
 #define STREAMBLOOM_PG_CHUNK_PATHS_H

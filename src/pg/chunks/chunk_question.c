@@ -262,8 +262,8 @@ key_of_clause(const IndexOptInfo *index, int column, Index varno, Node *clause, 
 }
 
 /*
- * Like chunk_keys_of_index(). All wanted rows satisfy the clauses `given` too: a partial index can be asked if both lists
- * together imply its predicate.
+ * Like chunk_keys_of_index(). All wanted rows satisfy the clauses `given` too: a partial index can be asked if both
+ * lists together imply its predicate.
  */
 static List *
 keys_of_index(const IndexOptInfo *index, Index varno, List *clauses, List *given, ChunkOperator *known)

@@ -419,10 +419,7 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explai
 	memset(scan, 0, sizeof *scan);
 	scan->any = any;
 	scan->explains = explains;
-	scan->context = CurrentMemoryContext;
-	scan->query_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan query", ALLOCSET_SMALL_SIZES);
 	scan->chunk_context = AllocSetContextCreate(CurrentMemoryContext, "chunk_scan", ALLOCSET_DEFAULT_SIZES);
-	scan->count = -1;
 	scan->parent = open_parent(fcinfo);
 	find_column(scan, fcinfo);
 	require_privileges(scan);

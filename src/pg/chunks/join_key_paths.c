@@ -5,13 +5,14 @@
  * right join keeps only those that find a partner in the table. So once the table is built it is known which values the
  * outer side is searched for. JoinKeys stands below Hash and collects them; the Skips ask their indexes about them.
  *
- * Such a join is one more path of the join. Its outer side is one that the planner has, built again: each scan of a table
- * that can be asked has a Skip with the keys above it. This goes through Append, and through the outer sides of further
- * hash joins, so a star has the keys of each of its joins. Nothing else of the planner's paths is changed.
+ * Such a join is one more path of the join. Its outer side is one that the planner has, built again: each scan of a
+ * table that can be asked has a Skip with the keys above it. This goes through Append, and through the outer sides of
+ * further hash joins, so a star has the keys of each of its joins. Nothing else of the planner's paths is changed.
  *
- * PostgreSQL builds the hash table first unless the outer side's startup cost is below the inner side's total cost; then
- * it asks the outer side for a row, so as to save the inner side if there is none. Here the startup costs of all plans
- * between the join and the Skips are raised. Otherwise the first scan would have no keys, and a later one old keys.
+ * PostgreSQL builds the hash table first unless the outer side's startup cost is below the inner side's total cost;
+ * then it asks the outer side for a row, so as to save the inner side if there is none. Here the startup costs of all
+ * plans between the join and the Skips are raised. Otherwise the first scan would have no keys, and a later one old
+ * keys.
  */
 #include "chunks/skip_paths.h"
 
@@ -35,8 +36,8 @@
 #include "index/keys.h"
 
 /*
- * With the nodes the inner side is run first, also where the outer side turns out to be empty. The nodes can save only a
- * part of the outer side. So a join gets them only if its outer side costs at least this share of what the inner side
+ * With the nodes the inner side is run first, also where the outer side turns out to be empty. The nodes can save only
+ * a part of the outer side. So a join gets them only if its outer side costs at least this share of what the inner side
  * costs.
  */
 #define LEAST_SHARE_OF_INNER (1.0 / 4)
@@ -267,7 +268,8 @@ build_scan(Build *build, Path *path, Cost startup)
 /*
  * Returns a copy of an outer path in which the scans that can be asked have Skips with the keys; NULL if it has no form
  * that can be built again. Whatever stands between the join and the scans has at least this startup cost. Each row of
- * what is built again comes from one row of one scan, and a rescan of the join rescans it, so the verdict is given anew.
+ * what is built again comes from one row of one scan, and a rescan of the join rescans it, so the verdict is given
+ * anew.
  */
 static Path *
 build_outer(Build *build, Path *path, Cost startup)
@@ -284,7 +286,8 @@ build_outer(Build *build, Path *path, Cost startup)
 		foreach(cell, ((AppendPath *) path)->subpaths)
 		{
 			Path	   *below = lfirst(cell);
-			Path	   *built = build_scan(build, below, list_length(((AppendPath *) path)->subpaths) == 1 ? startup : 0);
+			Path	   *built = build_scan(build, below,
+											   list_length(((AppendPath *) path)->subpaths) == 1 ? startup : 0);
 
 			saved += below->total_cost - built->total_cost;
 			rows += built->rows;
@@ -373,8 +376,8 @@ hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInf
 }
 
 /*
- * May this key be collected? If a key of a row is NULL, PostgreSQL does not evaluate the later keys of the row. JoinKeys
- * does, so all keys but the first must be ones whose evaluation cannot raise an error.
+ * May this key be collected? If a key of a row is NULL, PostgreSQL does not evaluate the later keys of the row.
+ * JoinKeys does, so all keys but the first must be ones whose evaluation cannot raise an error.
  */
 static bool
 may_collect(const Node *key, int number)
@@ -407,8 +410,8 @@ all_rows(PlannerInfo *root, const RelOptInfo *table)
 
 /*
  * Returns how many of all rows of a table are expected to have a partner by this clause alone. The index is asked about
- * the keys, and not about the table's other conditions, so the planner's own estimates will not do: they count only rows
- * that satisfy all conditions.
+ * the keys, and not about the table's other conditions, so the planner's own estimates will not do: they count only
+ * rows that satisfy all conditions.
  */
 static double
 rows_with_partner(PlannerInfo *root, RelOptInfo *table, const RelOptInfo *inner, double inner_rows,

@@ -1,7 +1,8 @@
 /*
- * join_keys.h: the node JoinKeys. It stands below Hash and collects the keys of the join for the Skips on the outer side
- * (skip.h). Its execution parameter (es_param_exec_vals), whose number is also in the plans of these nodes, has a pointer
- * to a struct JoinKeys; NULL: it only passes rows on. A set counts only if `complete` is set and it was not given up.
+ * join_keys.h: the node JoinKeys. It stands below Hash and collects the keys of the join for the Skips on the outer
+ * side (skip.h). Its execution parameter (es_param_exec_vals), whose number is also in the plans of these nodes, has a
+ * pointer to a struct JoinKeys; NULL: it only passes rows on. A set counts only if `complete` is set and it was not
+ * given up.
  *
  *   join_key_paths.c     makes the paths of joins with the node, and its plan
  *   join_keys.c          runs and explains it
@@ -18,8 +19,8 @@
 #include "index/scan.h"
 
 /*
- * A set of keys is given up as soon as it has more different keys. A join gets no JoinKeys if its inner side is expected
- * to have more rows.
+ * A set of keys is given up as soon as it has more different keys. A join gets no JoinKeys if its inner side is
+ * expected to have more rows.
  */
 #define JOIN_MOST_KEYS 65536
 
@@ -73,9 +74,9 @@ typedef struct JoinKeys
 
 /*
  * Asks an index about all keys of a complete set, and sets *spans (in the memory of the execution) to the pages of the
- * heap that may hold a row with one of them. Returns false, and leaves *spans undefined, if the index cannot tell, or is
- * passed over because asking other indexes about this set was in vain. REQUIRES: the heap is locked, and is a table of
- * this execution.
+ * heap that may hold a row with one of them. Returns false, and leaves *spans undefined, if the index cannot tell, or
+ * is passed over because asking other indexes about this set was in vain. REQUIRES: the heap is locked, and is a table
+ * of this execution.
  */
 extern bool join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid index, AttrNumber column,
 						  BfSpans *spans);

@@ -69,6 +69,30 @@ partition_scan_open(PartitionScanState *state, int at)
 
 /* --------------------------------------------------------------------------- beginning */
 
+#if PG_VERSION_NUM >= 180000
+/* From PostgreSQL 18 on the plans of pruning are in a list of the statement. For this call it has only ours. */
+static PartitionPruneState *
+init_pruning(PlanState *node, int count, PartitionPruneInfo *info, Bitmapset **left)
+{
+	EState	   *estate = node->state;
+	List	   *infos = estate->es_part_prune_infos;
+	List	   *states = estate->es_part_prune_states;
+	List	   *results = estate->es_part_prune_results;
+	PartitionPruneState *result;
+
+	estate->es_part_prune_infos = list_make1(info);
+	estate->es_part_prune_states = estate->es_part_prune_results = NIL;
+	ExecDoInitialPruning(estate);
+	result = ExecInitPartitionExecPruning(node, count, 0, info->relids, left);
+	estate->es_part_prune_infos = infos;
+	estate->es_part_prune_states = states;
+	estate->es_part_prune_results = results;
+	return result;
+}
+#else
+#define init_pruning ExecInitPartitionPruning
+#endif
+
 /*
  * Prunes by the values that are the same in all scans. Replaces the node's expression context, so this comes before
  * any expression is compiled.
@@ -86,9 +110,18 @@ begin_pruning(PartitionScanState *state, PartitionPruneInfo *plan, int offset)
 		ListCell   *inner;
 
 		foreach(inner, lfirst_node(List, cell))
-			lfirst_node(PartitionedRelPruneInfo, inner)->rtindex += offset;
+		{
+			PartitionedRelPruneInfo *table = lfirst_node(PartitionedRelPruneInfo, inner);
+
+			table->rtindex += offset;
+#if PG_VERSION_NUM >= 180000
+			for (int i = 0; i < table->nparts; i++)
+				if (table->leafpart_rti_map[i] > 0)
+					table->leafpart_rti_map[i] += offset;
+#endif
+		}
 	}
-	state->pruning = ExecInitPartitionPruning(&state->css.ss.ps, state->count, info, &left);
+	state->pruning = init_pruning(&state->css.ss.ps, state->count, info, &left);
 	state->subplan_count = 0;
 	for (int i = -1; (i = bms_next_member(left, i)) >= 0;)
 		state->subplans[state->subplan_count++] = i;
@@ -362,9 +395,12 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	List	   *asked = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
 
 	if (asked != NIL)
-		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked),
-													   set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors),
-													   es->verbose, false), es);
+	{
+		List	   *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors);
+
+		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked), context, es->verbose,
+													   false), es);
+	}
 	if (state->sort != NIL)
 		ExplainPropertyText("Order of Partitions", state->backward ? "backward" : "forward", es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);

@@ -26,7 +26,6 @@
 #include "rewrite/rewriteManip.h"
 #include "storage/lmgr.h"
 #include "utils/inval.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -121,49 +120,10 @@ is_unchanged(const PartitionScanTable *entry)
 	return result;
 }
 
-PartitionScanParts *
-partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
-{
-	PartitionScanParts *parts = palloc0(sizeof(PartitionScanParts));
-	Relation	parent = table_open(rte->relid, NoLock);
-	bool		exists = add_table(root, parts, rel, parent, extract_actual_clauses(rel->baserestrictinfo, false), -1,
-								   rte->rellockmode);
-	ListCell   *cell;
-
-	table_close(parent, NoLock);
-	if (!exists)
-		return NULL;
-	AcceptInvalidationMessages();
-	foreach(cell, parts->tables)
-		if (!is_unchanged(lfirst(cell)))
-			return NULL;
-	/* foreign tables are read by their own scans alone */
-	foreach(cell, parts->leaves)
-		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_RELATION)
-			return NULL;
-	return parts;
-}
-
 /* --------------------------------------------------------------------------------- size */
 
 /* If no partition was ever analyzed, we look at the files of so many. */
 #define MOST_FILES 16
-
-/* Returns what pg_class says of a table's rows, and adds its pages. Negative: it was never analyzed. */
-static double
-known_tuples(Oid table, double *pages)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	double		result = -1;
-
-	if (!HeapTupleIsValid(tuple))
-		return -1;
-	result = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
-	if (result >= 0)
-		*pages += ((Form_pg_class) GETSTRUCT(tuple))->relpages;
-	ReleaseSysCache(tuple);
-	return result;
-}
 
 /* Adds the size of a table that was never analyzed, as PostgreSQL estimates it. */
 static double
@@ -180,8 +140,11 @@ estimated_tuples(Oid oid, double *pages)
 	return tuples;
 }
 
-/* Sets parts->tuples and parts->pages. Partitions that were never analyzed count as large as the others. */
-static void
+/*
+ * Sets parts->tuples and parts->pages. Partitions that were never analyzed count as large as the others. Returns false
+ * if there is a foreign table, which only its own scan can read.
+ */
+static bool
 measure(PartitionScanParts *parts)
 {
 	int			count = list_length(parts->leaves);
@@ -190,20 +153,48 @@ measure(PartitionScanParts *parts)
 
 	foreach(cell, parts->leaves)
 	{
-		double		tuples = known_tuples(lfirst_oid(cell), &parts->pages);
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
+		const FormData_pg_class *form = HeapTupleIsValid(tuple) ? (Form_pg_class) GETSTRUCT(tuple) : NULL;
+		bool		is_table = form != NULL && form->relkind == RELKIND_RELATION;
 
-		if (tuples < 0)
-			continue;
-		known++;
-		parts->tuples += tuples;
+		if (is_table && form->reltuples >= 0)
+		{
+			parts->tuples += form->reltuples;
+			parts->pages += form->relpages;
+			known++;
+		}
+		if (form != NULL)
+			ReleaseSysCache(tuple);
+		if (!is_table)
+			return false;
 	}
 	if (known == 0)
 		for (; known < Min(count, MOST_FILES); known++)
 			parts->tuples += estimated_tuples(list_nth_oid(parts->leaves,
 														   (int) ((int64) count * known / Min(count, MOST_FILES))),
 											  &parts->pages);
-	parts->tuples *= count / (double) known;
-	parts->pages = Max(parts->pages * count / known, 1);
+	parts->tuples *= count / (double) Max(known, 1);
+	parts->pages = Max(parts->pages * count / Max(known, 1), 1);
+	return true;
+}
+
+PartitionScanParts *
+partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	PartitionScanParts *parts = palloc0(sizeof(PartitionScanParts));
+	Relation	parent = table_open(rte->relid, NoLock);
+	bool		exists = add_table(root, parts, rel, parent, extract_actual_clauses(rel->baserestrictinfo, false), -1,
+								   rte->rellockmode);
+	ListCell   *cell;
+
+	table_close(parent, NoLock);
+	if (!exists)
+		return NULL;
+	AcceptInvalidationMessages();
+	foreach(cell, parts->tables)
+		if (!is_unchanged(lfirst(cell)))
+			return NULL;
+	return measure(parts) ? parts : NULL;
 }
 
 /* Sets the widths of the columns from the statistics of all partitions. (PostgreSQL would look for others.) */
@@ -225,16 +216,18 @@ set_widths(RelOptInfo *rel, Oid parent)
 void
 partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
 {
-	double		ignored = 0;
-	double		counted = known_tuples(parent, &ignored);	/* by the last ANALYZE of all partitions */
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(parent));
+	/* by the last ANALYZE of all partitions; negative: there was none */
+	double		counted = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->reltuples : -1;
 
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
 	set_widths(rel, parent);
 	rel->tuples = Max(counted, 1);
 	if (parts != NULL)
 	{
 		const PartitionScanTable *top = linitial(parts->tables);
 
-		measure(parts);
 		/* The statistics are those of all partitions, so the conditions' selectivities are of all rows. */
 		if (counted < 0)
 			rel->tuples = parts->tuples * top->partitions->nparts / bms_num_members(top->live);

@@ -174,7 +174,7 @@ end_pages(PartitionReader *reader)
 static void
 begin_pages(PartitionReader *reader, Snapshot snapshot)
 {
-	reader->scan = table_beginscan_bm(reader->partition, snapshot, 0, NULL);
+	reader->scan = sb_table_beginscan_bm(reader->partition, snapshot);
 	reader->iterator = tbm_begin_iterate(reader->pages);
 	reader->result = NULL;
 }

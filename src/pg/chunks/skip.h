@@ -34,8 +34,8 @@ extern void skip_init(void);
  * too, except that its arguments are custom_exprs.
  *
  * A question about one index is (index) (OIDs) (integers). For each key the second list has subtype, collation and
- * function, the third has column, flags, strategy and the number of the argument, or -1. The question of an OR is a list
- * of its arms; an arm is a list of questions.
+ * function, the third has column, flags, strategy and the number of the argument, or -1. The question of an OR is a
+ * list of its arms; an arm is a list of questions.
  */
 enum SkipPrivate
 {
@@ -123,8 +123,8 @@ extern List *skip_nodes_of(EState *estate);
 extern void skip_enter_node(SkipState *state);
 
 /*
- * Makes the scan below test its conditions "= ANY (array)" by hash, where skip_ask() has evaluated the array, and it has
- * enough elements. skip_forget_hashed() undoes this; it is called before the next scan.
+ * Makes the scan below test its conditions "= ANY (array)" by hash, where skip_ask() has evaluated the array, and it
+ * has enough elements. skip_forget_hashed() undoes this; it is called before the next scan.
  */
 extern void skip_hash_arrays(SkipState *state);
 extern void skip_forget_hashed(SkipState *state);

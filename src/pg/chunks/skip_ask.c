@@ -1,10 +1,10 @@
 /*
  * skip_ask.c: asks the indexes of a Skip about its keys, and about the keys that hash joins have collected.
  *
- * An argument of a key is evaluated when the first row of a scan is wanted. A constant or a parameter with a value can be
- * evaluated at once. Any other argument may fail or cost something, so it is evaluated only if the table has pages, and
- * if nothing else has ruled the table out. In this way a query raises no error for an empty table or for a scan of which
- * no row is wanted.
+ * An argument of a key is evaluated when the first row of a scan is wanted. A constant or a parameter with a value can
+ * be evaluated at once. Any other argument may fail or cost something, so it is evaluated only if the table has pages,
+ * and if nothing else has ruled the table out. In this way a query raises no error for an empty table or for a scan of
+ * which no row is wanted.
  *
  * A thousand partitions are asked by a thousand Skips, mostly about the same values. So the Skips of an execution share
  * their last searches: the values are hashed once.

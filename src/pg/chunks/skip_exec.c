@@ -4,8 +4,9 @@
  * this last case PostgreSQL no longer calls the node's own function, since a test for each row would cost time.
  *
  * In a serial plan the scan below is initialized only when the verdict wants it: of a thousand partitions that hold
- * nothing this is two thirds of the time. In a parallel plan it is initialized at once, in each process: PostgreSQL lays
- * out what the processes of a parallel scan share by the nodes that are there, and without it each would read all rows.
+ * nothing this is two thirds of the time. In a parallel plan it is initialized at once, in each process: PostgreSQL
+ * lays out what the processes of a parallel scan share by the nodes that are there, and without it each would read all
+ * rows.
  */
 #include "chunks/skip.h"
 
@@ -13,6 +14,7 @@
 #include "access/parallel.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"

@@ -1,9 +1,9 @@
 /*
  * skip_hash.c: conditions "column = ANY (array)" of the scan below a Skip are tested by hash.
  *
- * PostgreSQL itself does so only if the array is a constant with nine elements or more, and of the column's type. If the
- * array is a parameter or the result of a subquery, each row is compared with one element after the other, and so is
- * each row of a lossy page of a bitmap: with a thousand keys 820 ms in place of 30. When a scan begins, the value is
+ * PostgreSQL itself does so only if the array is a constant with nine elements or more, and of the column's type. If
+ * the array is a parameter or the result of a subquery, each row is compared with one element after the other, and so
+ * is each row of a lossy page of a bitmap: with a thousand keys 820 ms in place of 30. When a scan begins, the value is
  * known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it is.
  */
 #include "chunks/skip.h"
@@ -56,7 +56,8 @@ constant_of(const SkipState *state, const Node *expression)
 		const int	number = foreach_current_index(cell);
 		ArrayType  *array;
 
-		if (!state->known[number] || state->isnull[number] || IsA(expression, Const) || !equal(lfirst(cell), expression))
+		if (!state->known[number] || state->isnull[number] || IsA(expression, Const) ||
+			!equal(lfirst(cell), expression))
 			continue;
 		array = DatumGetArrayTypePCopy(state->values[number]);
 		if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < FEWEST_ELEMENTS)
@@ -69,8 +70,8 @@ constant_of(const SkipState *state, const Node *expression)
 
 /*
  * Sets the comparison's function for hashing. If the column has another type than the elements, as int4 has beside the
- * int8 that drivers send, and a cast without loss leads to that type, the column is cast: within an operator family such
- * a cast does not change what is equal. Returns false if the comparison cannot be hashed.
+ * int8 that drivers send, and a cast without loss leads to that type, the column is cast: within an operator family
+ * such a cast does not change what is equal. Returns false if the comparison cannot be hashed.
  */
 static bool
 make_hashable(ScalarArrayOpExpr *comparison)

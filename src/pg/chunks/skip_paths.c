@@ -1,10 +1,10 @@
 /*
  * skip_paths.c: makes the paths of the node Skip, and their plans.
  *
- * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the table's
- * own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing but stands
- * in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where it is certain
- * that the plan will have it.
+ * Each sequential, index and bitmap path of a table that indexes can be asked about gets a Skip above it, in the
+ * table's own list: the paths of its parent are made from these, more than once. The path below is a copy of nothing
+ * but stands in no list, since add_path() frees what it finds dominated. What the node costs is settled here, where it
+ * is certain that the plan will have it.
  */
 #include "chunks/skip.h"
 
@@ -113,8 +113,8 @@ encode(const List *questions, List **arguments)
 
 /*
  * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested: where
- * row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof conditions
- * and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same test.
+ * row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof
+ * conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same test.
  */
 static List *
 may_be_asked(List *asked, const RelOptInfo *rel, const List *conditions)
@@ -204,12 +204,12 @@ rows_by_parent(PlannerInfo *root, RelOptInfo *child, ChunkFinder *finder)
 static double
 expected_share(PlannerInfo *root, RelOptInfo *rel, const List *conditions, bool of_parent, ChunkFinder *finder)
 {
-	List	   *answered = NIL;
+	List	   *answered = list_length(conditions) == 1 ? list_copy(conditions) : NIL;
 	double		rows;
 	const ListCell *cell;
 
 	foreach(cell, conditions)
-		if (is_asked_about(rel, lfirst(cell), finder))
+		if (list_length(conditions) > 1 && is_asked_about(rel, lfirst(cell), finder))
 			answered = lappend(answered, lfirst(cell));
 	rows = rel->tuples * clauselist_selectivity(root, answered, rel->relid, JOIN_INNER, NULL);
 	if (IS_OTHER_REL(rel) && rows <= FEW_ROWS)
@@ -271,7 +271,8 @@ skip_make_path(Path *below, List *questions, List *arguments, List *joins)
 	skip->path.parallel_workers = below->parallel_workers;
 	skip->path.rows = below->rows;
 	skip->path.pathkeys = below->pathkeys;
-	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION | (ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
+	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION |
+		(ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
 	skip->custom_paths = list_make1(below);
 	parent = rel->top_parent_relids == NULL ? 0 : bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
 	skip->custom_private = list_make4(questions, joins, list_make1_int(parent), arguments);
@@ -351,8 +352,8 @@ is_of_bf(const Path *path)
 }
 
 /*
- * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is of
- * use for a child, whose scan it keeps from being initialized, and for arrays.
+ * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is
+ * of use for a child, whose scan it keeps from being initialized, and for arrays.
  */
 static bool
 is_of_use(const RelOptInfo *rel, const Path *path, const Asked *asked)
@@ -400,8 +401,15 @@ with_skips(PlannerInfo *root, RelOptInfo *rel, List *paths, const Asked *bare)
 bool
 skip_can_ask(const RelOptInfo *rel, const RangeTblEntry *rte)
 {
-	return skip_enabled && rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
-		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) && rel->indexlist != NIL;
+	ListCell   *cell;
+
+	if (!skip_enabled || rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
+		return false;
+	foreach(cell, rel->indexlist)
+		if (lfirst_node(IndexOptInfo, cell)->relam == bf_index_am_oid())
+			return true;
+	return false;
 }
 
 void
@@ -457,7 +465,10 @@ plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 	Plan	   *plan = linitial(plans);
 
 	(void) clauses;				/* the scan below tests them */
-	/* A Result for conditions without columns comes above this node too. Between the node and the scan it is in the way. */
+	/*
+	 * A Result for conditions without columns comes above this node too. Between the node and the scan it is in the
+	 * way.
+	 */
 	if (IsA(plan, Result))
 		plan = outerPlan(plan);
 	skip->scan.plan.targetlist = targets;

@@ -3,29 +3,30 @@
  *
  * *By asking.* For a regular expression, an array, or a value whose rows lie together, statistics can only guess which
  * share of the table has to be read. The index knows better. If the values are known when the query is planned, some
- * pages of the index are read as the executor will read them (walk.c). (PostgreSQL asks B-trees for the ends of a column
- * while it plans; see get_actual_variable_range() in selfuncs.c.) Of a table with many partitions eight are asked, spread
- * evenly over all: a thousand look-ups while planning would cost more than they save.
+ * pages of the index are read as the executor will read them (walk.c). (PostgreSQL asks B-trees for the ends of a
+ * column while it plans; see get_actual_variable_range() in selfuncs.c.) Of a table with many partitions eight are
+ * asked, spread evenly over all: a thousand look-ups while planning would cost more than they save.
  *
- * *By statistics*, for values that are not known, and where the index must not be asked. Let a value have the share s of
- * all rows. If its rows are strewn over the table, they are in at most s * rows ranges. If equal values lie together,
- * they are in about the share s * d of the ranges, where d is the number of distinct values in a range, which the size
- * of the filters tells. If the values stand in the table in about their order, they are in about the share s / c, where c
- * is how far they are in order. The smallest estimate is used. If items are keys inside values (words of a text, elements of an
- * array), statistics do not help for a key that is not known. Each of the column's keys is taken to be equally likely,
- * so a key is in n / N of the ranges, if a range has n of the column's N keys.
+ * *By statistics*, for values that are not known, and where the index must not be asked. Let a value have the share s
+ * of all rows. If its rows are strewn over the table, they are in at most s * rows ranges. If equal values lie
+ * together, they are in about the share s * d of the ranges, where d is the number of distinct values in a range, which
+ * the size of the filters tells. If the values stand in the table in about their order, they are in about the share s /
+ * c, where c is how far they are in order. The smallest estimate is used. If items are keys inside values (words of a
+ * text, elements of an array), statistics do not help for a key that is not known. Each of the column's keys is taken
+ * to be equally likely, so a key is in n / N of the ranges, if a range has n of the column's N keys.
  *
  * EXPLAIN shows costs, and they must not tell what the user may not read. So no index is asked if row-level security or
  * a security barrier may hide rows of its table, nor about a column that the user may not read. No predicate lock is
  * taken, and no scan is counted. If an index is damaged, or a function of an operator class fails, there is no answer,
- * and no error either: a query that uses the index raises the error. An answer may be too small after rows were written,
- * but only the choice between plans depends on it.
+ * and no error either: a query that uses the index raises the error. An answer may be too small after rows were
+ * written, but only the choice between plans depends on it.
  */
 #include "index/estimate.h"
 
 #include <math.h>
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
 #include "common/hashfn.h"
@@ -68,7 +69,9 @@ topmost_table(const PlannerInfo *root, const RelOptInfo *rel)
 	return relid;
 }
 
-/* The number that a child's column has in the topmost table; 0 if that table has no such column, or for an expression. */
+/*
+ * The number that a child's column has in the topmost table; 0 if that table has no such column, or for an expression.
+ */
 static AttrNumber
 attribute_of_topmost(const PlannerInfo *root, const RelOptInfo *rel, AttrNumber attribute)
 {
@@ -84,7 +87,9 @@ attribute_of_topmost(const PlannerInfo *root, const RelOptInfo *rel, AttrNumber 
 	return attribute;
 }
 
-/* May rows of the table be hidden from the user? Then costs tell nothing about them, not even for leakproof operators. */
+/*
+ * May rows of the table be hidden from the user? Then costs tell nothing about them, not even for leakproof operators.
+ */
 static bool
 may_hide_rows(PlannerInfo *root)
 {
@@ -120,8 +125,8 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 /*
  * Sets *key to a condition that is IS NULL, or an operator (alone or with ANY) whose value is known and not NULL, and
- * the hash of what is compared, the same for all partitions, to *hash. Returns false for any other condition, and if the
- * user may not read the column.
+ * the hash of what is compared, the same for all partitions, to *hash. Returns false for any other condition, and if
+ * the user may not read the column.
  */
 static bool
 known_key(PlannerInfo *root, const IndexOptInfo *info, const IndexClause *clause, ScanKeyData *key, uint32 *hash)
@@ -415,7 +420,11 @@ get_figures(const IndexOptInfo *info, Relation index, Figures *figures)
 		read_figures(figures);
 	else if (index == NULL || !bf_index_try(read_figures, figures))
 	{
-		*figures = (Figures) {.info = info, .levels = 1, .upper_rate = bf_index_upper_rate(false, BF_INDEX_DEFAULT_FPR)};
+		*figures = (Figures) {
+			.info = info,
+			.levels = 1,
+			.upper_rate = bf_index_upper_rate(false, BF_INDEX_DEFAULT_FPR)
+		};
 		level->pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 		level->covered = ceil(info->rel->pages / level->pages_per_range);
 		level->groups = ceil(level->covered / BF_INDEX_MAX_RANGES);
@@ -546,7 +555,8 @@ static double
 share_of_ranges(const LevelFigures *level, const Clause *clause, double rows, double ranges)
 {
 	const double strewn = 1 - pow(1 - 1 / ranges, clause->selectivity * rows);
-	double		together = clause->selectivity * level->distinct[clause->column] / (clause->by_keys ? KEYS_OF_A_ROW : 1);
+	double		together = clause->selectivity * level->distinct[clause->column] /
+		(clause->by_keys ? KEYS_OF_A_ROW : 1);
 
 	if (clause->correlation > 0)
 		together = Min(together, clause->selectivity / clause->correlation + clause->items / ranges);

@@ -1,8 +1,8 @@
 /*
  * heap.h: reads the heap: which row versions belong in the index, and their items (values, or keys inside values). A
  * *range* is consecutive pages of the heap whose items share filters. Some deleted versions are left out. The
- * *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h). Also as whom the expressions
- * and the predicate of an index run.
+ * *horizons* are transaction ids: only snapshots older than these may see such versions (horizon.h). Also as whom the
+ * expressions and the predicate of an index run.
  */
 #ifndef STREAMBLOOM_PG_INDEX_HEAP_H
 #define STREAMBLOOM_PG_INDEX_HEAP_H

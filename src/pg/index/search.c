@@ -26,7 +26,7 @@
  * them again (fit()).
  *
  * Who begins a search: an index scan (scan.c), the nodes that skip partitions (../chunks, mostly through ask.c), and
- * the planner, which looks at a few pages to estimate what a condition leaves (walk.c). JoinSkip has hashed its keys
+ * the planner, which looks at a few pages to estimate what a condition leaves (walk.c). Skip has hashed its keys
  * already, and hands over hashes (bf_index_begin_hashed_search()). Where an index has named only a few pages, the same
  * search tells which rows on them are wanted, by the hashes of their values (bf_index_is_wanted(), for
  * ../chunks/chunk_look.c).
