@@ -36,7 +36,8 @@ BEGIN
 		IF line ~ '->' THEN of_partition := line ~ 'log_'; END IF;
 		CONTINUE WHEN of_partition;
 		line := regexp_replace(line, '\(actual rows=(\d+) loops=1\)', '(rows \1)');
-		-- PostgreSQL 17 and 19 have changed these
+		-- PostgreSQL 17, 18 and 19 have changed these
+		line := replace(line, '(uid = wanted.u)', '(wanted.u = uid)');
 		line := regexp_replace(regexp_replace(line, '\(InitPlan \w+\)\.col1', '$0'), '^( *InitPlan) .*', '\1');
 		RETURN NEXT regexp_replace(line, '\(actual rows=[0-9.]+ loops=(\d+)\)', '(loops \1)');
 	END LOOP;

@@ -109,7 +109,7 @@ typedef struct Figures
 	double		bytes;
 	double		pages[LOOK_UPS];	/* of index and table, that a look-up reads */
 	double		unevenness;		/* the items of the fullest range, as a multiple of the mean */
-	double		common;			/* of keys: the share that two ranges have in common, before ranges are made shorter for it */
+	double		common;			/* of keys: the share that two ranges have in common, before they are made shorter */
 } Figures;
 
 /* What is said of a column. "Value" means a key if the class takes keys out of values. */

@@ -240,7 +240,8 @@ build_level(Estimate *estimate, int level, bool covered, const double *known, ui
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;
 		for (uint32 i = 0; i < RANGES_OF_RATE; i++)
-			result->rate += sb_blocked_fpr(SB_BF_LINE * 8, parameters->hashes, items[i * size / RANGES_OF_RATE] / lines) *
+			result->rate += sb_blocked_fpr(SB_BF_LINE * 8, parameters->hashes,
+										   items[i * size / RANGES_OF_RATE] / lines) *
 				size / count / RANGES_OF_RATE;
 		estimate->pages += times * (lines / BF_POSITIONS(size));
 		result->groups += times;

@@ -129,7 +129,8 @@ remark_on_grams(Relation table, const Sample *sample, const SampleColumn *column
 		if (figures.common <= MOST_GRAMS_IN_COMMON)
 			return i == 0 ? remark :
 				psprintf("%s; with n = %u ranges have %.0f %% of their grams in common, with n = %u only %.0f %%, but patterns of fewer than %u characters leave nothing out",
-						 remark, bf_gram_lengths[0], 100 * shorter, bf_gram_lengths[i], 100 * figures.common, bf_gram_lengths[i]);
+						 remark, bf_gram_lengths[0], 100 * shorter, bf_gram_lengths[i], 100 * figures.common,
+						 bf_gram_lengths[i]);
 		shorter = figures.common;
 	}
 	return NULL;

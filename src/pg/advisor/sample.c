@@ -84,7 +84,8 @@ read_unit(Sample *sample, MemoryContext row_context, uint32 number, uint32 leaf,
 		}
 	}
 	/* the least units share the time for out-of-line values */
-	sample->late = sample->begun + sample->budget / Min(sample->units, LEAST_UNITS) * Min(sample->units_read + 1, LEAST_UNITS);
+	sample->late = sample->begun +
+		sample->budget / Min(sample->units, LEAST_UNITS) * Min(sample->units_read + 1, LEAST_UNITS);
 	slot = table_slot_create(heap, NULL);
 	ItemPointerSet(&from, first, FirstOffsetNumber);
 	ItemPointerSet(&to, end - 1, MaxOffsetNumber);

@@ -22,7 +22,7 @@
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
  * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages. For
- * chunk_scan() and PartitionScan chunk_look.c looks at them before a query on the chunk is planned.
+ * chunk_scan() chunk_look.c looks at them before a query on the chunk is planned.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
  * caller must have taken the snapshot, and must hold a lock on the table, which keeps its storage from being replaced.

@@ -62,7 +62,7 @@ enum PartitionScanPrivate
 	 * collations, and whether NULLs come first.
 	 */
 	PARTITION_SCAN_SORT,
-	PARTITION_SCAN_BACKWARD		/* a list of one integer: 1 if the partitions are read from the last bound to the first */
+	PARTITION_SCAN_BACKWARD		/* a list of one integer: 1 if partitions are read from the last bound to the first */
 };
 
 /* ------------------------------------------------------------ the partitions, while planning */
@@ -113,7 +113,7 @@ typedef struct PartitionScanChoice
 	bool		is_empty;		/* they do */
 	List	   *asked;			/* conditions of the table alone that indexes are asked about */
 	double		asked_rows;		/* how many rows satisfy these */
-	List	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions can be read in the order that the query wants */
+	List	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
 	bool		backward;
 	List	   *outer;			/* Relids: sets of other tables whose values give conditions to ask about */
 } PartitionScanChoice;

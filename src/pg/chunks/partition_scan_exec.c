@@ -395,9 +395,12 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	List	   *asked = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
 
 	if (asked != NIL)
-		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked),
-													   set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors),
-													   es->verbose, false), es);
+	{
+		List	   *context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, ancestors);
+
+		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked), context, es->verbose,
+													   false), es);
+	}
 	if (state->sort != NIL)
 		ExplainPropertyText("Order of Partitions", state->backward ? "backward" : "forward", es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);

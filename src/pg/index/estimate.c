@@ -26,6 +26,7 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_statistic.h"
 #include "common/hashfn.h"
@@ -419,7 +420,11 @@ get_figures(const IndexOptInfo *info, Relation index, Figures *figures)
 		read_figures(figures);
 	else if (index == NULL || !bf_index_try(read_figures, figures))
 	{
-		*figures = (Figures) {.info = info, .levels = 1, .upper_rate = bf_index_upper_rate(false, BF_INDEX_DEFAULT_FPR)};
+		*figures = (Figures) {
+			.info = info,
+			.levels = 1,
+			.upper_rate = bf_index_upper_rate(false, BF_INDEX_DEFAULT_FPR)
+		};
 		level->pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
 		level->covered = ceil(info->rel->pages / level->pages_per_range);
 		level->groups = ceil(level->covered / BF_INDEX_MAX_RANGES);
@@ -550,7 +555,8 @@ static double
 share_of_ranges(const LevelFigures *level, const Clause *clause, double rows, double ranges)
 {
 	const double strewn = 1 - pow(1 - 1 / ranges, clause->selectivity * rows);
-	double		together = clause->selectivity * level->distinct[clause->column] / (clause->by_keys ? KEYS_OF_A_ROW : 1);
+	double		together = clause->selectivity * level->distinct[clause->column] /
+		(clause->by_keys ? KEYS_OF_A_ROW : 1);
 
 	if (clause->correlation > 0)
 		together = Min(together, clause->selectivity / clause->correlation + clause->items / ranges);

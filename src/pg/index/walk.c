@@ -125,7 +125,8 @@ walk_level(Walk *walk, int level, double prior)
 		outside += (part->end - Max(Min(part->end, covered), part->first)) * part->weight;
 	}
 	/* Steps of 7 spread the first few places, too. 7 and MOST_PAGES have no common divisor: each place comes once. */
-	for (int i = 0; i < MOST_PAGES && inside > 0 && (visits == 0 || descent->opened < walk->budget) && !descent->failed; i++)
+	for (int i = 0; i < MOST_PAGES && inside > 0 && (visits == 0 || descent->opened < walk->budget) && !descent->failed;
+		 i++)
 	{
 		uint64		page = 0;
 		const Part *part = find_part(walk, inside * ((i * 7) % MOST_PAGES + 0.5) / MOST_PAGES, covered, &page);
