@@ -48,6 +48,8 @@ is(($old[0]->ask($scan))[1], '40001', 'a partition that was detached since');
 
 {
 	local $ENV{PGPORT} = $port;
+	# The advisor writes nothing, so it reads a table here too, under the snapshot of the standby.
+	is($db->sql(q{SELECT string_agg(concat_ws(' ', "column", distinct_values, table_pages > 0), ', ') FROM bf_index_advise('t_1')}), 'k 1 t, a 1 t', 'bf_index_advise()');
 	foreach my $query ('SELECT * FROM u WHERE a = 8', "SELECT * FROM chunk_scan(NULL::u, 'a', 8)", "SELECT * FROM chunk_scan(NULL::u, 'a', 8, 's')",
 		"SELECT * FROM chunk_scan_explain(NULL::u, 'a', 8)")
 	{
