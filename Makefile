@@ -12,7 +12,8 @@ OBJS := $(patsubst %.cpp,%.o,$(sort $(wildcard src/core/*/*.cpp))) $(patsubst %.
 DATA := $(wildcard sql/updates/streambloom--*.sql)
 DATA_built := $(EXTENSION:%=%--$(EXTVERSION).sql)
 
-PG_CPPFLAGS := -Isrc/core -Isrc/pg
+# debian/rules sets PREFIX_MAP, so that no file has the name of the folder in which it was built.
+PG_CPPFLAGS := -Isrc/core -Isrc/pg $(PREFIX_MAP)
 PG_CFLAGS := -fvisibility=hidden -Wno-declaration-after-statement
 PG_CXXFLAGS := -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
 

@@ -67,10 +67,7 @@ struct ChunkCache
 	ChunkCacheKey key;
 	HTAB	   *chunks;			/* of CachedChunk */
 
-	/*
-	 * found[i]: the entry that chunk number i of the caller's list had the last time. It saves a look-up by OID, and
-	 * fetch_ahead() prefetches it.
-	 */
+	/* found[i]: the entry that chunk number i of the caller's list had the last time. It saves a look-up by OID. */
 	CachedChunk **found;		/* an element may be NULL, or the entry of another chunk if the list has changed */
 	int			found_count;
 };
@@ -320,45 +317,6 @@ make_room(ChunkCache *cache, int count)
 	cache->found_count = count;
 }
 
-/*
- * While chunk number `at` is asked, memory of later chunks is prefetched: the entry of chunk at + AHEAD_CHUNK, the
- * probe of chunk at + AHEAD_PROBE, and so on. The address of each piece is read from the piece before it, which is in
- * the processor's cache by then.
- */
-#define AHEAD_CHUNK 16
-#define AHEAD_PROBE 12
-#define AHEAD_GEOMETRY 8
-#define AHEAD_PAGES 4
-
-static inline CachedChunk *
-found_at(const ChunkCache *cache, int at)
-{
-	return at < cache->found_count ? cache->found[at] : NULL;
-}
-
-/* Prefetches the memory that the questions about the next chunks of the list will need. */
-static void
-fetch_ahead(const ChunkCache *cache, int at, const BfSearch *search)
-{
-	const CachedChunk *chunk = found_at(cache, at + AHEAD_CHUNK);
-
-	if (chunk != NULL)
-		__builtin_prefetch(chunk);
-	chunk = found_at(cache, at + AHEAD_PROBE);
-	if (chunk != NULL && chunk->probe != NULL)
-	{
-		bf_index_fetch_probe(chunk->probe, search, BF_FETCH_PROBE);
-		__builtin_prefetch(chunk->chunk_mark);
-		__builtin_prefetch(chunk->index_mark);
-	}
-	chunk = found_at(cache, at + AHEAD_GEOMETRY);
-	if (chunk != NULL && chunk->probe != NULL)
-		bf_index_fetch_probe(chunk->probe, search, BF_FETCH_GEOMETRY);
-	chunk = found_at(cache, at + AHEAD_PAGES);
-	if (chunk != NULL && chunk->probe != NULL && !is_stale(chunk))
-		bf_index_fetch_probe(chunk->probe, search, BF_FETCH_PAGES);
-}
-
 bool
 chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid oid, int at, int count, BfSearch *search, BfPages *few,
 					Oid *index)
@@ -371,8 +329,6 @@ chunk_cache_look_up(ChunkCache *cache, uint64 number, Oid oid, int at, int count
 	chunk = cache->found[at];
 	if (chunk == NULL || chunk->chunk != oid)
 		chunk = cache->found[at] = hash_search(cache->chunks, &oid, HASH_FIND, NULL);
-	if (search != NULL)
-		fetch_ahead(cache, at, search);
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
 		chunk->snapshot > number)
 		return false;

@@ -4,7 +4,6 @@
  */
 #include "index/search.h"
 
-#include "storage/buf_internals.h"
 #include "utils/snapmgr.h"
 
 #include "index/geometry.h"
@@ -44,63 +43,6 @@ bf_index_free_probe(BfProbe *probe)
 {
 	pfree(probe->geometry);
 	pfree(probe);
-}
-
-/* Fetches memory into the processor's cache. The address need not be valid. */
-static inline void
-prefetch(const void *address, Size bytes)
-{
-	for (Size at = 0; at < bytes; at += PG_CACHE_LINE_SIZE / 2)
-		__builtin_prefetch((const char *) address + at);
-}
-
-/*
- * The most lines (of 64 bytes, one for each range) that are prefetched of a page. After so many lines the processor
- * itself has noticed that memory is read in order.
- */
-#define LINES_FETCHED 16
-
-void
-bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what)
-{
-	const BfGeometry *geometry;
-	const Condition *condition;
-	const PageHint *hint;
-	BfGroup		group;
-	uint32		line;
-	BlockNumber block;
-
-	if (what == BF_FETCH_PROBE)
-	{
-		prefetch(probe, sizeof(BfProbe));
-		return;
-	}
-	geometry = probe->geometry;
-	if (what == BF_FETCH_GEOMETRY)
-	{
-		prefetch(geometry, sizeof(BfGeometry) + sizeof(BfParameters) + sizeof(BfStretch) + sizeof(uint32));
-		if (BufferIsValid(probe->meta_buffer))
-			prefetch(GetBufferDescriptor(probe->meta_buffer - 1), sizeof(BufferDesc));
-		return;
-	}
-	if (BufferIsValid(probe->meta_buffer))
-		prefetch(PageGetContents(BufferGetPage(probe->meta_buffer)), sizeof(BfMetaPage));
-	condition = &search->conditions[0];
-	if (!bf_index_is_for_values(search) || condition->count == 0 || geometry->levels == 0)
-		return;
-	bf_index_find_group(geometry, geometry->levels - 1, 0, &group);
-	line = sb_bf_line_of(group.lines[probe->column], condition->hashes[0]);
-	block = bf_index_column_start(&group, probe->column) + line / group.positions;
-	hint = &probe->hints[block % PAGE_HINTS];
-	if (hint->block == block && BufferIsValid(hint->buffer))
-	{
-		const char *content = PageGetContents(BufferGetPage(hint->buffer));
-
-		prefetch(GetBufferDescriptor(hint->buffer - 1), sizeof(BufferDesc));
-		prefetch(content, sizeof(BfFilterPage));
-		prefetch(content + BF_LINES_OFFSET(group.ranges) + (Size) (line % group.positions) * group.ranges * SB_BF_LINE,
-				 Min(group.ranges, LINES_FETCHED) * SB_BF_LINE);
-	}
 }
 
 /* Is the geometry the current one, and are there no rows behind the ranges that a build or a summarizer has begun? */

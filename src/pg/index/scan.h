@@ -186,19 +186,4 @@ extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation h
 extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
 extern void bf_index_free_probe(BfProbe *probe);
 
-/*
- * Most of the time that a thousand probes take is spent waiting for memory. So a caller that knows which probes come
- * next lets the processor load what they need into its caches. There are three steps: first the probe itself, then
- * the geometry that it points to, and then the meta page and the filter page that the search will read first. Nothing
- * is locked or changed. REQUIRES: as for bf_index_ask_probe(), but no lock.
- */
-typedef enum BfFetch
-{
-	BF_FETCH_PROBE,
-	BF_FETCH_GEOMETRY,
-	BF_FETCH_PAGES
-} BfFetch;
-
-extern void bf_index_fetch_probe(const BfProbe *probe, const BfSearch *search, BfFetch what);
-
 #endif
