@@ -12,7 +12,7 @@ compile_operations() {
 	local objects
 	mapfile -t objects < <(cd "$work/src" && printf '%s\n' src/core/*/*.cpp | sed 's/cpp$/o/')
 	make_extension -s "${objects[@]}" || return
-	as_server env -C "$work/src" "${compiler[@]}" -std=c++20 -O2 -Wall -Wextra -Wshadow -Wconversion -Werror -Isrc/core \
+	as_server env -C "$work/src" "${compile[@]}" -std=c++20 -O2 -Wall -Wextra -Wshadow -Wconversion -Werror -Isrc/core \
 		"$work"/src/test/instructions/*.cpp "${objects[@]}" -s -o "$work/instructions/operations"
 }
 
@@ -52,7 +52,7 @@ instructions() {
 		skip 'the bounds are for -O2 alone, and this PostgreSQL compiles extensions otherwise'
 		return
 	fi
-	read -ra compiler <<<"$(make_variable CXX)"
+	read -ra compile <<<"$(make_variable CXX)"
 	as_server rm -rf "$work/instructions"
 	as_server mkdir "$work/instructions"
 	verdict 'the operations compile' compile_operations
@@ -65,5 +65,5 @@ instructions() {
 		*) indent <<<"$line" ;;
 		esac
 	done < <(as_server perl "$work/src/test/instructions/compare.pl" "$work/instructions/operations" \
-		"$work/src/test/instructions/bounds.txt" "$work/instructions" "$(compiler_of_bounds "${compiler[@]}")" 2>&1 || { status=$? && ((status == 1)) || printf 'FAIL the comparison ended with status %d\n' "$status"; })
+		"$work/src/test/instructions/bounds.txt" "$work/instructions" "$(compiler_of_bounds "${compile[@]}")" 2>&1 || { status=$? && ((status == 1)) || printf 'FAIL the comparison ended with status %d\n' "$status"; })
 }
