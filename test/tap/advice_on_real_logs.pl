@@ -55,7 +55,7 @@ SQL
 is($db->sql('SELECT count(*) FROM blog; SELECT count(*) FROM example; SELECT count(*) FROM blocks'), "$blog_lines\n10000\n1000000", 'the logs are loaded');
 
 $db->sql(<<'SQL');
-CREATE FUNCTION pages_of(query text) RETURNS float8 LANGUAGE plpgsql SET enable_seqscan = off SET enable_indexscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
+CREATE FUNCTION pages_of(query text) RETURNS float8 LANGUAGE plpgsql SET streambloom.enable_skip = off SET enable_seqscan = off SET enable_indexscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
 	plan json;
 BEGIN
@@ -169,7 +169,10 @@ foreach my $row ($db->rows('SELECT log, name, what, round(said::numeric, 1), rou
 	next if $log =~ /1 us/ && $what eq 'pages rare';
 	($least, $bound) = ($least / 1.4, $bound * 1.4) if $log =~ /1 us/;
 
-	ok($ratio <= $bound && $ratio >= $least, "$log, $name, $what: said $said, found $found, ratio $ratio");
+	# Of an index of two or three pages one page is much, and so is a page or two of a look-up that reads one.
+	my $close = abs($said - $found) <= ($what =~ /bytes/ ? 8192 : 2);
+
+	ok($close || ($ratio <= $bound && $ratio >= $least), "$log, $name, $what: said $said, found $found, ratio $ratio");
 }
 
 # The logs have 18 columns, with those of the second sample of the blocks; the other tables have 8, of which 6 have

@@ -90,7 +90,7 @@ sub outcome
 	return "$out$err" =~ s/^(LOCATION|LINE|psql).*?(?=ERROR|NOTICE|\n)//mgr =~ s/\brelation \d+/relation/gr;
 }
 
-my $without = join ' ', map { "SET streambloom.enable_$_ = off;" } qw(chunk_scan index_estimates partition_scan skip);
+my $without = join ' ', map { "SET streambloom.enable_$_ = off;" } qw(index_estimates partition_scan skip);
 my @with = (
 	['with PartitionScan', 'SET streambloom.enable_partition_scan = on;'],
 	['with PartitionScan always', 'SET streambloom.enable_partition_scan = always;'],

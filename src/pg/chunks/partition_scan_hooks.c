@@ -328,6 +328,9 @@ is_better_expanded(const PartitionScanChoice *choice)
 			(rel->consider_parallel && max_parallel_workers_per_gather > 0 &&
 			 reading > 4 * (count + parallel_setup_cost));
 	}
+	/* Values of other tables are asked about on the inner side of a nested loop, or by JoinKeys and Skips. */
+	if (!enable_nestloop)
+		return true;
 	foreach(cell, choice->outer)
 	{
 		double		rows = 1;
