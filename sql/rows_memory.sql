@@ -16,4 +16,18 @@ BEGIN
 END
 $$;
 SELECT call, leaves_memory(call) FROM unnest(ARRAY['bf_histogram(b)', 'sbf_histogram(s)', 'abf_histogram(a)', 'tbf_histogram(t)', 'tbf_top(t)', 'bf_index_stats(i)', 'generate_series(1, 2)']) call;
+-- Nor do the nodes PartitionScan and Skip, however often they are scanned again.
+CREATE TEMP TABLE parts (k int, n int, m int, filling text) PARTITION BY RANGE (k);
+CREATE TEMP TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
+CREATE TEMP TABLE part_2 (filling text, m int, n int, k int);
+ALTER TABLE parts ATTACH PARTITION part_2 FOR VALUES FROM (1000) TO (2000);
+INSERT INTO parts SELECT i / 4500 * 1000, i % 4001, i, repeat('x', 200) FROM generate_series(1, 8999) i;
+CREATE INDEX ON parts USING bf (n) WITH (pages_per_range = 1);
+CREATE INDEX ON parts (m);
+ANALYZE parts;
+EXPLAIN (COSTS OFF) SELECT EXISTS (SELECT FROM (SELECT FROM parts WHERE n = call_number) q) FROM generate_series(1, 4000) call_number;
+EXPLAIN (COSTS OFF) SELECT EXISTS (SELECT FROM (SELECT FROM part_1 WHERE n = ANY (ARRAY(SELECT generate_series(call_number, call_number + 9)))) q) FROM generate_series(1, 4000) call_number;
+SELECT call, leaves_memory(call) FROM unnest(ARRAY['(SELECT FROM parts WHERE n = call_number) q',
+	'(SELECT FROM part_1 WHERE n = ANY (ARRAY(SELECT generate_series(call_number, call_number + 9)))) q']) call;
+DROP TABLE parts;
 DROP FUNCTION leaves_memory;

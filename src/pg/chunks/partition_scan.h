@@ -243,6 +243,7 @@ struct PartitionScanState
 	int			subplan_count;
 
 	MemoryContext context;		/* for what lives as long as the answers */
+	MemoryContext reading;		/* for what lives as long as a partition is read */
 	bool		decided;		/* it is known what is read: */
 	int		   *read;			/* numbers of the partitions */
 	int			read_count;

@@ -143,6 +143,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->sort = list_nth(plan->custom_private, PARTITION_SCAN_SORT);
 	state->backward = linitial_int(list_nth(plan->custom_private, PARTITION_SCAN_BACKWARD)) != 0;
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_SMALL_SIZES);
+	state->reading = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan of a partition", ALLOCSET_SMALL_SIZES);
 	state->read = palloc(state->count * sizeof(int) + 1);
 	state->subplans = palloc(state->count * sizeof(int) + 1);
 	state->subplan_count = state->count;
@@ -207,6 +208,7 @@ prune(PartitionScanState *state)
 		if (!again || bms_is_member(state->backward ? state->subplan_count - 1 - i : i, left))
 			state->read[state->read_count++] = at;
 	}
+	bms_free(left);
 	state->pruned += state->count - state->read_count;
 }
 

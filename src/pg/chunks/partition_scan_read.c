@@ -206,11 +206,12 @@ partition_reader_begin(PartitionScanState *state, Relation partition)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	PartitionReader *reader = &state->reader;
-	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+	MemoryContext caller = MemoryContextSwitchTo(state->reading);
 	BlockNumber pages = RelationGetNumberOfBlocks(partition);
 	/* with a row on each page there is nothing to choose */
 	bool		few = pages > FEW_PAGES && (BlockNumber) state->rows < pages;
 
+	MemoryContextReset(state->reading);
 	memset(reader, 0, sizeof *reader);
 	reader->partition = partition;
 	reader->map = sb_build_attrmap_by_name_if_req(RelationGetDescr(partition),

@@ -101,6 +101,7 @@ typedef struct SkipState
 	uint32		next;			/* the number of the span that is begun next */
 	bool		limited;		/* the scan below was limited; after a rescan it begins at its last span */
 	List	   *hashed;			/* what skip_hash_arrays() has changed */
+	MemoryContext hashing;		/* in which these are; NULL: there was none yet */
 	ExecProcNodeMtd own;		/* the node's function while rows are passed on without it; otherwise NULL */
 
 	/* for EXPLAIN ANALYZE */

@@ -13,9 +13,11 @@
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 /* An array with fewer elements is not worth a hash table. This is PostgreSQL's MIN_ARRAY_SIZE_FOR_HASHED_SAOP. */
 #define FEWEST_ELEMENTS 9
@@ -142,7 +144,8 @@ hash(SkipState *state, List *condition, ExprState **place)
 	Replacements replacements = {.state = state};
 	Hashed	   *hashed;
 
-	if (condition == NIL)
+	/* a SubPlan would be initialized anew in each scan, and stays in the executor's lists */
+	if (condition == NIL || contain_subplans((Node *) condition))
 		return;
 	condition = (List *) replace_arrays((Node *) condition, &replacements);
 	if (!replacements.done)
@@ -171,15 +174,23 @@ void
 skip_hash_arrays(SkipState *state)
 {
 	PlanState  *below = outerPlanState(state);
+	EState	   *estate = state->css.ss.ps.state;
+	const int	jit = estate->es_jit_flags;
 	MemoryContext caller;
 
 	if (state->ordinal < 0 || !has_array(state))
 		return;
-	caller = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	/* LLVM takes 15 ms to compile a condition, which pays once at most */
+	if (state->hashing == NULL)
+		state->hashing = AllocSetContextCreate(estate->es_query_cxt, "arrays tested by hash", ALLOCSET_SMALL_SIZES);
+	else
+		estate->es_jit_flags = 0;
+	caller = MemoryContextSwitchTo(state->hashing);
 	hash(state, below->plan->qual, &below->qual);
 	if (IsA(below, BitmapHeapScanState))
 		hash(state, ((BitmapHeapScan *) below->plan)->bitmapqualorig, &((BitmapHeapScanState *) below)->bitmapqualorig);
 	MemoryContextSwitchTo(caller);
+	estate->es_jit_flags = jit;
 }
 
 void
@@ -194,4 +205,6 @@ skip_forget_hashed(SkipState *state)
 		*hashed->place = hashed->before;
 	}
 	state->hashed = NIL;
+	if (state->hashing != NULL)
+		MemoryContextReset(state->hashing);
 }
