@@ -256,5 +256,27 @@ SELECT query, cost(query, 'on') / cost(query, 'off') BETWEEN 0.99 AND 1.01 AS al
 	'SELECT * FROM log, large WHERE large.u = log.uid AND log.xmin <> ''1'''
 	]) query;
 
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+-- A function changes a partition before the node's first row: an ordinary plan refuses the command, here the query ends with the same error.
+CREATE FUNCTION change(command text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE command; RETURN 1; END $$;
+CREATE TABLE one AS SELECT 1 AS u;
+CREATE FUNCTION outcome(command text, setting text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	found bigint;
+BEGIN
+	PERFORM set_config('streambloom.enable_partition_scan', setting, true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('enable_material', 'off', true);
+	EXECUTE format('SELECT count(*) FROM (SELECT change(%L) AS c FROM one LIMIT 1) o, LATERAL (SELECT FROM empty WHERE u = 2 AND o.c = 1 OFFSET 0) e', command) INTO found;
+	RETURN found;
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlstate;
+END $$;
+SELECT command, outcome(command, 'off') AS plain, outcome(command, 'always') AS node
+FROM unnest(ARRAY['DROP TABLE empty_2', 'TRUNCATE empty_2', 'DROP TABLE empty_1', 'INSERT INTO empty VALUES (2, 3)', 'SELECT 1']) command;
+BEGIN;
+TRUNCATE empty_1;
+SELECT outcome('INSERT INTO empty VALUES (2, 3)', 'off') AS plain, outcome('INSERT INTO empty VALUES (2, 3)', 'always') AS node;
+ROLLBACK;
+
 DROP SCHEMA partition_scan_alike CASCADE;
 DROP ROLE partition_scan_alike_user;

@@ -7,6 +7,7 @@
  */
 #include "chunks/partition_scan.h"
 
+#include "access/xact.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -18,6 +19,8 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "parser/parsetree.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -128,6 +131,57 @@ begin_pruning(PartitionScanState *state, PartitionPruneInfo *plan, int offset)
 	state->parameters = bms_add_members(state->parameters, state->pruning->execparamids);
 }
 
+/* ------------------------------------------------------------- changes by the own session */
+
+/*
+ * Between its begin and its first row the node has no partition open, so PostgreSQL lets the own session change them:
+ * by a function on the outer side of a nested loop, for example. Whoever truncates, drops or rewrites a partition locks
+ * it exclusively until the transaction ends. Returns the partitions that the transaction has locked so, of those that
+ * early pruning has left.
+ */
+static Bitmapset *
+find_changed(const PartitionScanState *state)
+{
+	Bitmapset  *changed = NULL;
+
+	if (TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		for (int i = 0; i < state->subplan_count; i++)
+		{
+			const int	at = state->subplans[i];
+			LOCKTAG		tag;
+
+			SET_LOCKTAG_RELATION(tag, MyDatabaseId, partition_scan_oid(state, at));
+#if PG_VERSION_NUM >= 170000
+			if (LockHeldByMe(&tag, AccessExclusiveLock, false))
+#else
+			if (LockHeldByMe(&tag, AccessExclusiveLock))
+#endif
+				changed = bms_add_member(changed, at);
+		}
+	return changed;
+}
+
+/* In an ordinary plan the command would have been refused with this error. */
+static void
+refuse_changes(const PartitionScanState *state)
+{
+	Bitmapset  *changed;
+	char	   *name;
+
+	/* no command has written since */
+	if (state->command == GetCurrentCommandId(false))
+		return;
+	changed = bms_del_members(find_changed(state), state->changed);
+	if (bms_is_empty(changed))
+		return;
+	name = get_rel_name(partition_scan_oid(state, bms_next_member(changed, -1)));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("partition \"%s\" was changed by this session while a query was to read it",
+					name != NULL ? name : "(dropped)"),
+			 errhint("Change partitions before or after the query.")));
+}
+
 static void
 partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -149,6 +203,8 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->subplan_count = state->count;
 	for (int i = 0; i < state->count; i++)
 		state->subplans[i] = i;
+	state->command = GetCurrentCommandId(false);
+	state->changed = find_changed(state);
 	if (pruning != NULL && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
 		begin_pruning(state, pruning, offset);
 
@@ -239,6 +295,10 @@ ask(PartitionScanState *state)
 static void
 decide(PartitionScanState *state)
 {
+	/* later on, those that may be read are open, and the others are not read */
+	if (!state->was_asked)
+		refuse_changes(state);
+	state->was_asked = true;
 	MemoryContextReset(state->context);
 	partition_scan_forget(&state->question);
 	partition_scan_forget(&state->equalities);
