@@ -206,8 +206,9 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	list_sort(out->ruled_out, list_oid_cmp);
 }
 
-bool
-chunk_oids_contain(const List *oids, Oid oid)
+/* Is the OID in this sorted list? */
+static bool
+contains(const List *oids, Oid oid)
 {
 	int			low = 0;
 	int			high = list_length(oids);
@@ -230,11 +231,11 @@ chunk_oids_contain(const List *oids, Oid oid)
 bool
 chunk_has_summary(const ChunkSummaries *summaries, Oid chunk)
 {
-	return chunk_oids_contain(summaries->known, chunk);
+	return contains(summaries->known, chunk);
 }
 
 bool
 chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk)
 {
-	return chunk_oids_contain(summaries->ruled_out, chunk);
+	return contains(summaries->ruled_out, chunk);
 }

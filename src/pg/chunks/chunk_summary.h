@@ -31,9 +31,6 @@ extern void chunk_require_summaries(Oid relation);
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);
 
-/* Is the OID in this sorted list? */
-extern bool chunk_oids_contain(const List *oids, Oid oid);
-
 /* Does the summary table have a row for the chunk? Do all rows for the chunk say that it cannot hold the value? */
 extern bool chunk_has_summary(const ChunkSummaries *summaries, Oid chunk);
 extern bool chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk);

@@ -494,8 +494,9 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_keys,
 };
 
-Path *
-join_keys_make_path(Path *inner, JoinKeysSource *source)
+/* Makes the path of a JoinKeys above the inner path of a hash join, which then has to build its hash table first. */
+static Path *
+make_keys_path(Path *inner, JoinKeysSource *source)
 {
 	CustomPath *keys = makeNode(CustomPath);
 
@@ -537,7 +538,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, JoinPathExtraDa
 	outer = build_outer(&build, outer, inner->total_cost);
 	if (outer == NULL || !build.any)
 		return NULL;
-	keys = join_keys_make_path(inner, source);
+	keys = make_keys_path(inner, source);
 	initial_cost_hashjoin(root, &workspace, type, clauses, outer, keys, extra, false);
 	join = create_hashjoin_path(root, joinrel, type, &workspace, extra, outer, keys, false, extra->restrictlist, NULL,
 								clauses);

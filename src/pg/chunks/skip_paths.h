@@ -21,9 +21,6 @@ typedef struct SkipJoinKey
 /* Returns the execution parameter that carries the keys from JoinKeys to the Skips. */
 extern int	join_keys_parameter(PlannerInfo *root, JoinKeysSource *source);
 
-/* Makes the path of a JoinKeys above the inner path of a hash join, which then has to build its hash table first. */
-extern Path *join_keys_make_path(Path *inner, JoinKeysSource *source);
-
 /* Is this the path of a Skip? */
 extern bool skip_is_path(const Path *path);
 
