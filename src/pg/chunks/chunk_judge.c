@@ -178,11 +178,8 @@ chunk_use_cache(ChunkScan *scan)
 {
 	ChunkCacheKey key;
 
-	/*
-	 * The cache is not used with a summary table, which is asked first. Nor is it used if there are extensions that
-	 * keep rows elsewhere, because a table may become theirs at any time.
-	 */
-	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
+	/* The cache is not used with a summary table, which is asked first. */
+	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return;
 	memset(&key, 0, sizeof key);
@@ -225,7 +222,6 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 		MemoryContextSwitchTo(caller);
 		return NULL;
 	}
-	chunk_require_own_rows(scan->engines, chunk);
 	chunk_require_readable(chunk);
 	/* before the chunk was locked, another transaction may have changed it */
 	if (!known || !chunk_cache_is_fresh(asker->cache, oid))

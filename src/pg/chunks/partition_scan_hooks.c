@@ -159,7 +159,7 @@ look_at_table(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
 	if (!chunk_paths_are_last())
 		return;
 	columns_in_conditions((Node *) root->parse->jointree, rel->relid, &columns);
-	if (columns == NULL || !is_indexed(oid, columns) || chunk_find_engines() != NULL)
+	if (columns == NULL || !is_indexed(oid, columns) || chunk_engine() != NULL)
 		return;
 	choice = palloc0(sizeof(PartitionScanChoice));
 	choice->root = root;
