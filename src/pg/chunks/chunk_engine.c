@@ -23,7 +23,8 @@ void
 chunk_require_own_rows(Relation relation)
 {
 	const char *engine = chunk_engine();
-	const bool	inherits = relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !relation->rd_rel->relispartition &&
+	const bool	inherits = relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE &&
+		!relation->rd_rel->relispartition &&
 		(relation->rd_rel->relhassubclass || has_superclass(RelationGetRelid(relation)));
 
 	if (engine != NULL && (inherits || strcmp(engine, "citus") == 0))

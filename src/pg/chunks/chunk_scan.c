@@ -273,6 +273,7 @@ chunk_scan_support(PG_FUNCTION_ARGS)
 	if (!SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(row_type)))
 		chunk_report_dropped(row_type);
 	if (OidIsValid(get_typ_typrelid(row_type)))
-		request->root->glob->relationOids = list_append_unique_oid(request->root->glob->relationOids, get_typ_typrelid(row_type));
+		request->root->glob->relationOids = list_append_unique_oid(request->root->glob->relationOids,
+																   get_typ_typrelid(row_type));
 	PG_RETURN_POINTER(NULL);
 }
