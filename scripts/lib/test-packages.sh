@@ -174,8 +174,9 @@ rest_of() {
 
 # removes ROOT: purges the package, which warns of what keeps people out then.
 removes() {
-	local said
-	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb ./streambloom-doc_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
+	local said names
+	mapfile -t names < <(cd "$1/packages" && printf '%s\n' *-streambloom_*.deb streambloom-doc_*.deb | sed 's/_.*//')
+	said=$(apt_in "$1" purge "${names[@]}" 2>&1) && rest_of "$1" \
 		&& grep -q 'RESET session_preload_libraries' <<<"$said" || { printf '%s\n' "$said" && return 1; }
 }
 
