@@ -93,25 +93,24 @@ carry_out(const BfSummarizer *work, const BfGeometry *geometry, BfPlan *plan)
 /* Makes the next group of a level. Sets *done to how many ranges of groups in whose place it came were summarized. */
 static bool
 add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks, bool may_unite,
-		  BfGroupsToBuild *to_build, uint32 *done)
+		  uint32 *done)
 {
 	BfPlan	   *plan = palloc(sizeof(BfPlan));
 	const uint32 before = may_unite ? count_summarized(work->index, geometry, level) : 0;
 	bool		made;
 
-	bf_index_plan_growth(work, geometry, level, heap_blocks, may_unite, to_build, plan);
+	bf_index_plan_growth(work, geometry, level, heap_blocks, may_unite, plan);
 	made = carry_out(work, geometry, plan);
 	*done = 0;
 	if (made && plan->groups[0].first_range < geometry->level[level].covered)
 		*done = before;
 	pfree(plan);
-	return made || !may_unite ? made : add_group(work, geometry, level, heap_blocks, false, to_build, done);
+	return made || !may_unite ? made : add_group(work, geometry, level, heap_blocks, false, done);
 }
 
 uint32
 bf_index_make_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks, bool may_unite)
 {
-	BfGroupsToBuild to_build = {.level = level};
 	uint32		united = 0;
 	bool		made = true;
 
@@ -121,7 +120,7 @@ bf_index_make_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNu
 		uint32		done = 0;
 
 		made = geometry->level[level].covered < ranges &&
-			add_group(work, geometry, level, heap_blocks, may_unite && united == 0, &to_build, &done);
+			add_group(work, geometry, level, heap_blocks, may_unite && united == 0, &done);
 		united += done;
 		pfree(geometry);
 	}

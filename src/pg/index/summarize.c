@@ -201,27 +201,6 @@ ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages
 		Min(by_memory, bf_index_ranges_to_read(pages_per_range, bf_index_group_pages(group)));
 }
 
-/* In a build: sets lines->full[] for a group of a level above 0, from the counts of items. */
-static void
-find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
-{
-	const BfGroup *group = &lines->group;
-	BfItems    *items = palloc(sizeof(BfItems));
-	BfCounts	columns[INDEX_MAX_KEYS];
-
-	bf_index_items_above(work, geometry, group->level, group->first_range, group->ranges, items);
-	bf_index_counts_of(geometry, group->level, items, 0, columns);
-	for (int column = 0; column < group->columns; column++)
-	{
-		const double far_above = bf_index_far_above(&columns[column], group->ranges);
-
-		for (uint32 i = 0; i < group->ranges; i++)
-			lines->full[column][i] = items->of[column][i] >= far_above;
-	}
-	lines->full_is_known = true;
-	pfree(items);
-}
-
 void
 bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group,
 						  const bool *ranges)
@@ -238,8 +217,6 @@ bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, 
 		for (; next < group->ranges && lines.selected < at_once; next++)
 			if (ranges[next])
 				bf_index_select_range(&lines, next);
-		if (work->building)
-			find_full_by_counts(work, geometry, &lines);
 		if (lines.selected > 0)
 			summarize_selected(work, geometry, &lines);
 		MemoryContextSwitchTo(caller);
@@ -330,7 +307,7 @@ summarize_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 
 void
 bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, const BfBuildTask *task, BfTape *tape,
-							const BfUpperCounts *upper, BfBuildWorkers *workers)
+							BfBuildWorkers *workers)
 {
 	const BfSummarizer work = {
 		.index = index,
@@ -338,7 +315,6 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 		.reader = reader,
 		.building = true,
 		.tape = tape,
-		.upper = upper,
 		.workers = workers,
 		.shows_progress = true
 	};

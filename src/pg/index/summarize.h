@@ -11,7 +11,6 @@
 #include "index/geometry.h"
 #include "index/heap.h"
 #include "index/tape.h"
-#include "index/count.h"
 
 /* What to summarize. */
 typedef struct BfTask
@@ -43,11 +42,10 @@ extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *tas
 /*
  * For CREATE INDEX, after level 0 was built: makes the groups of the levels above, and summarizes those of their
  * ranges that the heap filled when the build began. The tape has the items of the ranges of level 0; NULL: they are
- * read from the heap. `upper` has the numbers of items on the levels above, which the build has counted. The workers,
- * unless NULL, help.
+ * read from the heap. The workers, unless NULL, help.
  */
 extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, const BfBuildTask *task,
-										BfTape *tape, const BfUpperCounts *upper, BfBuildWorkers *workers);
+										BfTape *tape, BfBuildWorkers *workers);
 
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
