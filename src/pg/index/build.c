@@ -84,7 +84,7 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 		{
 			const double there = items[i].counts[column];
 
-			if (items[i].full || there > most)
+			if (items[i].share == 1 || there > most)
 				counts->items[column][i] = count > 1 ? there : (double) bf_index_items_if_full(&items[i], column);
 			else
 				counts->items[column][i] = -1;

@@ -451,8 +451,12 @@ bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range)
 	return &geometry->stretch[place_of(geometry, &geometry->level[level], range)];
 }
 
-bool
-bf_index_is_replaced(Relation index, const BfGroup *group)
+/*
+ * Was this group replaced since its geometry was read? Reads the geometry anew, and leaves the one in the relation
+ * cache as it is.
+ */
+static bool
+is_replaced(Relation index, const BfGroup *group)
 {
 	BfGeometry *geometry = read_geometry(index);
 	bool		replaced = false;
@@ -482,7 +486,7 @@ bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group,
 		 * page of the directory. So nobody may wait for the meta page while this page is locked.
 		 */
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-		replaced = bf_index_is_replaced(index, group);
+		replaced = is_replaced(index, group);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	}
 	if (replaced)

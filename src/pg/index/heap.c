@@ -64,6 +64,32 @@ bf_index_check_table(Relation heap)
 				 errhint("ALTER TABLE ... SET ACCESS METHOD heap makes it such a table. A B-tree index needs no such change.")));
 }
 
+/* The tree of expressions in this column of the index's row in pg_index, or NULL. */
+static Node *
+catalog_tree(Relation index, AttrNumber column)
+{
+	bool		isnull;
+	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
+
+	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
+}
+
+/*
+ * The columns, expressions and predicate of the index, to be prepared after bf_index_become_owner(). The relation cache
+ * has trees of the expressions too, but with SQL functions inlined already. The bodies of these functions were parsed
+ * under whatever search_path the session had at that moment. The trees of the catalog are prepared (and inlined) by the
+ * executor only then.
+ */
+static IndexInfo *
+info_for_owner(Relation index)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	info->ii_Expressions = (List *) catalog_tree(index, Anum_pg_index_indexprs);
+	info->ii_Predicate = make_ands_implicit((Expr *) catalog_tree(index, Anum_pg_index_indpred));
+	return info;
+}
+
 BfHeapReader *
 bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
@@ -72,7 +98,7 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 
 	bf_index_check_table(heap);
 	reader->heap = heap;
-	reader->info = bf_index_info_for_owner(index);
+	reader->info = info_for_owner(index);
 	reader->runs_code = bf_index_runs_code(index);
 	reader->purpose = purpose;
 	reader->attributes = bf_index_needed_attributes(reader->info);
@@ -450,29 +476,4 @@ bf_index_runs_code(Relation index)
 {
 	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
 		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
-}
-
-/* The tree of expressions in this column of the index's row in pg_index, or NULL. */
-static Node *
-catalog_tree(Relation index, AttrNumber column)
-{
-	bool		isnull;
-	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
-
-	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
-}
-
-/*
- * The relation cache has trees of the expressions too, but with SQL functions inlined already. The bodies of these
- * functions were parsed under whatever search_path the session had at that moment. The trees of the catalog are
- * prepared (and inlined) by the executor only after bf_index_become_owner().
- */
-IndexInfo *
-bf_index_info_for_owner(Relation index)
-{
-	IndexInfo  *info = BuildIndexInfo(index);
-
-	info->ii_Expressions = (List *) catalog_tree(index, Anum_pg_index_indexprs);
-	info->ii_Predicate = make_ands_implicit((Expr *) catalog_tree(index, Anum_pg_index_indpred));
-	return info;
 }

@@ -56,25 +56,6 @@ find_marked(Relation index, const BfGroup *group, bool *ranges)
 		ranges[i] = states[i] != BF_UNSUMMARIZED;
 }
 
-/* The number of ranges of a level that are summarized or full. */
-static uint32
-count_summarized(Relation index, const BfGeometry *geometry, int level)
-{
-	uint32		count = 0;
-	BfGroup		group;
-
-	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
-	{
-		uint8		states[BF_INDEX_MAX_RANGES];
-
-		bf_index_find_group(geometry, level, range, &group);
-		bf_index_read_states(index, &group, 0, states);
-		for (uint32 i = 0; i < group.ranges; i++)
-			count += states[i] == BF_SUMMARIZED || states[i] == BF_FULL;
-	}
-	return count;
-}
-
 /* Makes the planned groups. Returns false if the directory has no room for them. */
 static bool
 carry_out(const BfSummarizer *work, const BfGeometry *geometry, BfPlan *plan)
@@ -90,41 +71,30 @@ carry_out(const BfSummarizer *work, const BfGeometry *geometry, BfPlan *plan)
 	return true;
 }
 
-/* Makes the next group of a level. Sets *done to how many ranges of groups in whose place it came were summarized. */
-static bool
-add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks, bool may_unite,
-		  uint32 *done)
-{
-	BfPlan	   *plan = palloc(sizeof(BfPlan));
-	const uint32 before = may_unite ? count_summarized(work->index, geometry, level) : 0;
-	bool		made;
-
-	bf_index_plan_growth(work, geometry, level, heap_blocks, may_unite, plan);
-	made = carry_out(work, geometry, plan);
-	*done = 0;
-	if (made && plan->groups[0].first_range < geometry->level[level].covered)
-		*done = before;
-	pfree(plan);
-	return made || !may_unite ? made : add_group(work, geometry, level, heap_blocks, false, done);
-}
-
-uint32
+void
 bf_index_make_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks, bool may_unite)
 {
-	uint32		united = 0;
-	bool		made = true;
+	bool		goes_on = true;
 
-	while (made)
+	while (goes_on)
 	{
 		BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-		uint32		done = 0;
+		BfPlan	   *plan = palloc(sizeof(BfPlan));
 
-		made = geometry->level[level].covered < ranges &&
-			add_group(work, geometry, level, heap_blocks, may_unite && united == 0, &done);
-		united += done;
+		goes_on = geometry->level[level].covered < ranges;
+		if (goes_on)
+		{
+			bf_index_plan_growth(work, geometry, level, heap_blocks, may_unite, plan);
+			if (!carry_out(work, geometry, plan))
+			{
+				/* the directory may have room for one more group, if not for one in the place of several */
+				goes_on = may_unite;
+				may_unite = false;
+			}
+		}
+		pfree(plan);
 		pfree(geometry);
 	}
-	return united;
 }
 
 /* ------------------------------------------------------------------ what is off */

@@ -250,7 +250,7 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 /*
  * Makes groups for the ranges of a level up to `end` (exclusive). Summarizes those ranges from `first` to `end` that
  * are neither summarized nor full, and returns their number. If all ranges are to be summarized, groups of a level
- * above 0 may be united; then their ranges are summarized anew, and do not count.
+ * above 0 may be united; then their ranges are summarized anew.
  */
 static int64
 summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
@@ -262,7 +262,7 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 
 	if (first >= end)
 		return 0;
-	done -= bf_index_make_groups(&work, level, end, heap_blocks, level > 0 && first == 0 && !work.building);
+	bf_index_make_groups(&work, level, end, heap_blocks, level > 0 && first == 0 && !work.building);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
 	/* In a build all ranges begin at once, so the meta page does not depend on how many the memory has room for. */
