@@ -90,6 +90,14 @@ info_for_owner(Relation index)
 	return info;
 }
 
+/* Has the index expressions or a predicate, so that user-defined code may run for each row? */
+static bool
+runs_code(Relation index)
+{
+	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
 BfHeapReader *
 bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 {
@@ -99,7 +107,7 @@ bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
 	bf_index_check_table(heap);
 	reader->heap = heap;
 	reader->info = info_for_owner(index);
-	reader->runs_code = bf_index_runs_code(index);
+	reader->runs_code = runs_code(index);
 	reader->purpose = purpose;
 	reader->attributes = bf_index_needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
@@ -469,11 +477,4 @@ bf_index_become_caller(const BfCaller *caller)
 {
 	AtEOXact_GUC(false, caller->guc_level);
 	SetUserIdAndSecContext(caller->user, caller->security);
-}
-
-bool
-bf_index_runs_code(Relation index)
-{
-	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
-		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
 }

@@ -146,7 +146,4 @@ typedef struct BfCaller
 extern void bf_index_become_owner(Relation heap, BfCaller *caller);
 extern void bf_index_become_caller(const BfCaller *caller);
 
-/* Has the index expressions or a predicate, so that user-defined code may run for each row? */
-extern bool bf_index_runs_code(Relation index);
-
 #endif

@@ -1,8 +1,7 @@
 /*
  * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's
  * range is unsummarized or full there. A column has one item, or as many as there are keys in its value. Items that
- * belong on the same page are added together, and up to four pages with one WAL record. With the option autosummarize
- * the first row of a range also makes this file summarize the range before it.
+ * belong on the same page are added together, and up to four pages with one WAL record.
  *
  * The row is in the heap already. The writer looks at the range's state under the lock of the page that would take
  * the bits. If the range is unsummarized or full there, nobody relies on its bits, and every later summarizer finds
@@ -25,8 +24,6 @@
 #include "access/generic_xlog.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/memutils.h"
 
 #include "index/directory.h"
@@ -35,10 +32,8 @@
 #include "index/items.h"
 #include "index/kept_pin.h"
 #include "index/layout.h"
-#include "index/heap.h"
 #include "index/seen_lines.h"
 #include "index/sizes.h"
-#include "index/summarize.h"
 #include "index/wal.h"
 
 /* What a statement needs to add the items of rows. It is made for the first row that has to be added. */
@@ -338,40 +333,6 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	pfree(additions);
 }
 
-/*
- * May this user's session summarize a range, and so run the expressions and the predicate of the index with the
- * owner's rights? A role that may only INSERT must not: it decides what this code finds in its session, such as
- * temporary relations, and functions that PL/pgSQL has compiled under another search_path. Then the ranges are left
- * to VACUUM. If the index has no expressions and no predicate, only functions of its types run, and any role may
- * summarize.
- */
-static bool
-may_run_as_owner(Relation index, Relation heap)
-{
-	return !bf_index_runs_code(index) || has_privs_of_role(GetUserId(), heap->rd_rel->relowner);
-}
-
-/*
- * Summarizes the range that ends before this block. To be called when the first row of the next range is written:
- * most probably the range before it gets no more rows.
- */
-static void
-summarize_range_before(Relation index, Relation heap, BlockNumber block)
-{
-	const BfTask task = {.block = block - 1};
-
-	/*
-	 * Nothing is summarized here in three cases: this session is summarizing already, and an expression of that index
-	 * has written the row; the user may not run the index's code as the table's owner; or the lock is not free, as
-	 * another session may be summarizing.
-	 */
-	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
-		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
-		return;
-	(void) bf_index_summarize(index, heap, &task);
-	UnlockRelation(heap, ShareUpdateExclusiveLock);
-}
-
 /* Has the range of this block begun on any level? */
 static bool
 has_begun(const BfGeometry *geometry, BlockNumber block)
@@ -420,7 +381,6 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	Statement  *statement = this_statement(index, indexInfo);
 	const BfGeometry *geometry = current_geometry(index, statement);
-	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 
 	if (is_beyond(geometry, block))
 	{
@@ -439,11 +399,6 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 		MemoryContextReset(adding->row_context);
 		bf_index_give_back_room(&adding->items);
 	}
-	if (pages_per_range == 0)
-		pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-	if (block > 0 && block % pages_per_range == 0 && ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber &&
-		bf_index_autosummarizes(index))
-		summarize_range_before(index, heap, block);
 	return false;
 }
 

@@ -31,13 +31,8 @@
 #include "index/sizes.h"
 #include "index/summarize.h"
 
+/* Is this session in bf_index_summarize()? */
 static bool summarizing = false;
-
-bool
-bf_index_is_summarizing(void)
-{
-	return summarizing;
-}
 
 /* ---------------------------------------------------------------------- levels */
 
@@ -368,7 +363,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 	pages_per_range = geometry->level[task->level].pages_per_range;
 	if (task->level >= bf_index_possible_levels(geometry))
 		return 0;
-	end = task->partial ? bf_index_ranges_of(geometry, task->level, heap_blocks) : heap_blocks / pages_per_range;
+	end = bf_index_ranges_of(geometry, task->level, heap_blocks);
 	if (task->block != InvalidBlockNumber)
 	{
 		first = task->block / pages_per_range;

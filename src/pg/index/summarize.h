@@ -17,8 +17,6 @@ typedef struct BfTask
 {
 	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
 	int			level;
-	/* also a last range of which the heap has only some pages; if `block` is InvalidBlockNumber: on level 0 only */
-	bool		partial;
 	bool		in_vacuum;
 	bool		deleted;		/* rows may have gone since the ranges were summarized (remake.h) */
 	bool		shows_progress; /* shows progress in pg_stat_progress_create_index */
@@ -54,9 +52,6 @@ extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_bl
  * the build has summarized, notes on the meta page that no rows lie behind these ranges (BF_BEYOND_EMPTY).
  */
 extern void bf_index_built(Relation index, Relation heap);
-
-/* Is this session in bf_index_summarize()? */
-extern bool bf_index_is_summarizing(void);
 
 /*
  * Makes the range of a block unsummarized on a level. Returns false if the range was unsummarized before, or if no
