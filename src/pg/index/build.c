@@ -305,7 +305,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
 	if (heap_blocks > 0)
 	{
-		BfHeapReader *reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+		BfHeapReader *reader = bf_index_open_heap(heap, index, false);
 
 		build_levels(heap, index, indexInfo, reader, heap_blocks, result);
 		bf_index_close_heap(reader);

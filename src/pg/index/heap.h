@@ -44,24 +44,16 @@ typedef struct BfRangeItems
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
 
-typedef enum BfReadFor
-{
-	/* rows that this transaction has deleted may be left out: a rollback that brings them back undoes the build */
-	BF_FOR_BUILD,
-	/* such rows may not be left out: a rollback that brings them back leaves the index */
-	BF_FOR_SUMMARY,
-	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
-	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
-} BfReadFor;
-
 /* Raises an error if the table has another table access method than heap. */
 extern void bf_index_check_table(Relation heap);
 
 /*
  * Prepares to read the rows of a heap for an index. Raises an error if the table has another table access method than
- * heap. REQUIRES: bf_index_become_owner() was called.
+ * heap. A build and a check may leave out rows that this transaction has deleted: a rollback that brings them back undoes
+ * the build, and the index may have been made without them. A summary (is_for_summary) may not: the index stays.
+ * REQUIRES: bf_index_become_owner() was called.
  */
-extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
+extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, bool is_for_summary);
 extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*

@@ -408,7 +408,7 @@ bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 	summarizing = true;
 	PG_TRY();
 	{
-		work.reader = bf_index_open_heap(heap, index, task->in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
+		work.reader = bf_index_open_heap(heap, index, true);
 		done = summarize(&work, task);
 		bf_index_close_heap(work.reader);
 	}
