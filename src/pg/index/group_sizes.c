@@ -178,14 +178,13 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 {
 	const uint32_t inside = begin % BF_INDEX_MAX_RANGES;
 	const uint32_t together = LESSER(count, BF_INDEX_MAX_RANGES - inside);
-	const bool	is_far_above = groups->is_far_above;
-	uint32_t	size = is_far_above ? 1 : together;
+	uint32_t	size = together;
 	uint32_t	ranges;
 	uint32_t	before;
 
 	if (inside == 0 || groups->left == 0)
 		groups->left = groups->covered && together == BF_INDEX_MAX_RANGES ? BF_MOST_GROUPS : 2;
-	if (!is_far_above && groups->left > 1)
+	if (groups->left > 1)
 	{
 		const Division all = {columns, column_count, together, lines};
 		const double worth_it = (double) find_lines(columns, column_count, 0, together, lines) * WORTH_SEVERAL_GROUPS;
@@ -193,14 +192,10 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 		if (pages_for_items(&all, 0, together) < worth_it)
 			(void) divide(&all, 0, together, groups->left, worth_it, &size);
 	}
-	groups->is_far_above = false;
-	/* if several are cut out, the first of them may leave a group in which another one is far above the others */
+	/* if a range far above the others is the first one, it gets a group of its own; else the group ends before it */
 	for (ranges = size; !groups->keeps_full && (before = ranges_before_full(columns, column_count, ranges, lines)) < ranges;)
-	{
-		groups->is_far_above = before > 0;
 		ranges = GREATER(before, 1);
-	}
-	if (ranges == size && size < together && !is_far_above)
+	if (ranges == size && size < together)
 		groups->left--;
 	find_lines(columns, column_count, 0, ranges, lines);
 	return ranges;

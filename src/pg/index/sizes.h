@@ -219,7 +219,6 @@ typedef struct BfGroupsToBuild
 {
 	bool		covered;		/* does the index get a level above? */
 	bool		keeps_full;		/* a range far above the others stays with them, and is full */
-	bool		is_far_above;	/* the next range is such a one, and gets a group of its own */
 	uint32_t	left;			/* the ranges before the next multiple of BF_INDEX_MAX_RANGES become so many groups; 0 at first */
 } BfGroupsToBuild;
 
