@@ -370,30 +370,27 @@ is_current(const BfGeometry *geometry, Buffer meta_page)
 }
 
 const BfGeometry *
-bf_index_current_geometry(Relation index)
-{
-	const BfGeometry *geometry = index->rd_amcache;
-
-	if (geometry != NULL)
-	{
-		const Buffer meta_page = bf_index_pin_meta_page(index);
-		const bool	current = is_current(geometry, meta_page);
-
-		ReleaseBuffer(meta_page);
-		if (current)
-			return geometry;
-	}
-	read_into_cache(index);
-	return index->rd_amcache;
-}
-
-const BfGeometry *
 bf_index_current_geometry_by(Relation index, Buffer meta_page)
 {
 	const BfGeometry *geometry = index->rd_amcache;
 
 	if (geometry == NULL || !is_current(geometry, meta_page))
 		read_into_cache(index);
+	return index->rd_amcache;
+}
+
+const BfGeometry *
+bf_index_current_geometry(Relation index)
+{
+	if (index->rd_amcache == NULL)
+		read_into_cache(index);
+	else
+	{
+		const Buffer meta_page = bf_index_pin_meta_page(index);
+
+		(void) bf_index_current_geometry_by(index, meta_page);
+		ReleaseBuffer(meta_page);
+	}
 	return index->rd_amcache;
 }
 
