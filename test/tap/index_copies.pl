@@ -60,6 +60,7 @@ my $sum = 'SELECT count(*), sum(id), sum(uid), md5(string_agg(url, \' \' ORDER B
 subtest 'a logical subscriber' => sub {
 	catch_up();
 	is($there->sql($sum), $here->sql($sum), 'has the rows that were there');
+	$there->sql('CALL bf_summarize(\'log\')');
 	all_covered($there, 'log', 'copied');
 	foreach my $round (1 .. 5)
 	{

@@ -112,10 +112,6 @@ bf_index_measure_group(Relation index, const BfGeometry *geometry, const BfGroup
 	for (int column = 0; column < group->columns; column++)
 		measure_column(index, group, column, bf_index_parameters(geometry, group->level, column), pages, measure,
 					   is_full);
-	for (uint32 i = group->ranges; i-- > 0;)
-		if (is_full[i])
-		{
-			measure->full++;
-			measure->first_full = i;
-		}
+	for (uint32 i = 0; i < group->ranges; i++)
+		measure->full += is_full[i];
 }

@@ -62,7 +62,6 @@ typedef struct Overview
 	double		off_share;		/* the share of the heap that these stand for */
 	bool		other_options;	/* ALTER INDEX has given it options that it was not built with */
 	uint32		full_ranges;	/* number of full ranges of level 0 in the groups that were measured */
-	BlockNumber full_block;		/* first block of the first full range */
 	bool		table_is_known;
 	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
 } Overview;
@@ -156,8 +155,6 @@ look_at_level(Overview *overview, const BfGeometry *geometry, int level)
 		if (level > 0)
 			continue;
 		count_summarized(overview, &group, begun);
-		if (measure->full > 0)
-			overview->full_block = (group.first_range + measure->first_full) * of->pages_per_range;
 		overview->full_ranges += measure->full;
 	}
 	overview->groups += of->groups;
@@ -275,8 +272,8 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	FormData_pg_class form;
 	Overview	overview = {0};
 	TupleDesc	descriptor;
-	Datum		values[13];
-	bool		nulls[13] = {false};
+	Datum		values[12];
+	bool		nulls[12] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -306,12 +303,10 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum((int64) overview.groups);
 	nulls[7] = !overview.table_is_known;
 	values[7] = Int64GetDatum((int64) overview.table_blocks * BLCKSZ);
-	nulls[8] = nulls[10] = nulls[11] = nulls[12] = !is_good;
+	nulls[8] = nulls[9] = nulls[10] = nulls[11] = !is_good;
 	values[8] = Int64GetDatum(overview.full_ranges);
-	nulls[9] = !is_good || overview.full_ranges == 0;
-	values[9] = Int64GetDatum(overview.full_block);
-	values[10] = BoolGetDatum(overview.other_options);
-	values[11] = Int64GetDatum((int64) overview.off);
-	values[12] = BoolGetDatum(overview.off_share > BF_MOST_REMADE);
+	values[9] = BoolGetDatum(overview.other_options);
+	values[10] = Int64GetDatum((int64) overview.off);
+	values[11] = BoolGetDatum(overview.off_share > BF_MOST_REMADE);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
