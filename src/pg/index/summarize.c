@@ -67,67 +67,38 @@ show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, Bloc
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
 }
 
-/* Adds the items of the group's range with this number (from 0 in the group) to the lines of the range. */
-static void
-read_range(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, uint32 range,
-		   BlockNumber heap_blocks)
-{
-	const BlockNumber pages_per_range = geometry->level[lines->group.level].pages_per_range;
-	const uint64 first = (uint64) (lines->group.first_range + range) * pages_per_range;
-	BfRangeLines to = {.lines = lines, .range = range};
-
-	bf_index_read_items(work, geometry, first, Min(first + pages_per_range, heap_blocks), bf_index_add_row, &to);
-}
-
-/* Adds the items of the selected ranges to their lines. */
+/*
+ * Adds the items of the selected ranges to their lines. If workers help, it takes over the lines that these have made.
+ * REQUIRES: then the selected ranges lie side by side.
+ */
 static void
 read_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
 {
 	const BfGroup *group = &lines->group;
 	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-
-	for (uint32 i = 0; i < group->ranges; i++)
-	{
-		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
-
-		if (lines->ranges[i] && first < heap_blocks)
-		{
-			read_range(work, geometry, lines, i, heap_blocks);
-			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
-		}
-	}
-}
-
-/*
- * Does what read_selected() does, but with workers: makes the lines of the ranges that no worker has taken, and then
- * takes over the lines that the workers have made. REQUIRES: the selected ranges lie side by side.
- */
-static void
-read_with_workers(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
-{
-	const BfGroup *group = &lines->group;
-	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	bool		is_made[BF_INDEX_MAX_RANGES] = {false};
+	bool		of_workers[BF_INDEX_MAX_RANGES] = {false};
 	uint32		first = 0;
-	BlockNumber done;
 
 	while (!lines->ranges[first])
 		first++;
-	done = (group->first_range + first) * pages_per_range;
-	bf_index_leader_begins(work->workers, group->first_range + first);
-	for (uint32 i = first; i < first + lines->selected; i++)
-		if (bf_index_leader_takes(work->workers, group->first_range + i))
-		{
-			read_range(work, geometry, lines, i, heap_blocks);
-			is_made[i] = true;
-			show_progress(work, group->level, heap_blocks, done += pages_per_range);
-		}
-	for (uint32 i = first; i < first + lines->selected; i++)
-		if (!is_made[i])
-		{
+	if (work->workers != NULL)
+		bf_index_leader_begins(work->workers, group->first_range + first);
+	for (uint32 i = first; i < group->ranges; i++)
+	{
+		const uint64 begin = (uint64) (group->first_range + i) * pages_per_range;
+		const uint64 end = Min(begin + pages_per_range, heap_blocks);
+		BfRangeLines to = {.lines = lines, .range = i};
+
+		if (!lines->ranges[i] || begin >= heap_blocks)
+			continue;
+		of_workers[i] = work->workers != NULL && !bf_index_leader_takes(work->workers, group->first_range + i);
+		if (!of_workers[i])
+			bf_index_read_items(work, geometry, begin, end, bf_index_add_row, &to);
+		show_progress(work, group->level, heap_blocks, end);
+	}
+	for (uint32 i = first; i < group->ranges; i++)
+		if (of_workers[i])
 			bf_index_lines_from_workers(work->workers, lines, i);
-			show_progress(work, group->level, heap_blocks, done += pages_per_range);
-		}
 }
 
 /*
@@ -165,10 +136,7 @@ summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroup
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
-	if (work->workers != NULL)
-		read_with_workers(work, geometry, lines, heap_blocks);
-	else
-		read_selected(work, geometry, lines, heap_blocks);
+	read_selected(work, geometry, lines, heap_blocks);
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
