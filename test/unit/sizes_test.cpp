@@ -461,8 +461,8 @@ TEST(Sizes, ADivisionKeepsItsLimits)
 
 /*
  * If the memory has room for a few ranges only, these are divided into groups. When the first one was written, more
- * ranges are read, and join those that are left. Otherwise the last group of a division would end where the memory ended
- * before: the random ranges below would make 7,009 groups.
+ * ranges are read, and join those that are left. Otherwise the last group of a division would end where the memory
+ * ended before: the random ranges below would make 7,009 groups.
  */
 TEST(Sizes, AddedRangesJoinTheLastGroupOfADivision)
 {

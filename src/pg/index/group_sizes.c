@@ -193,8 +193,12 @@ bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int co
 			(void) divide(&all, 0, together, groups->left, worth_it, &size);
 	}
 	/* if a range far above the others is the first one, it gets a group of its own; else the group ends before it */
-	for (ranges = size; !groups->keeps_full && (before = ranges_before_full(columns, column_count, ranges, lines)) < ranges;)
-		ranges = GREATER(before, 1);
+	for (ranges = size; !groups->keeps_full; ranges = GREATER(before, 1))
+	{
+		before = ranges_before_full(columns, column_count, ranges, lines);
+		if (before == ranges)
+			break;
+	}
 	if (ranges == size && size < together)
 		groups->left--;
 	find_lines(columns, column_count, 0, ranges, lines);

@@ -37,7 +37,8 @@ typedef struct BfRangeItems
 {
 	uint32		range;
 	int			columns;
-	double		share;			/* 1, or of a range of which the heap lacks pages: how much of the space of all pages is in use */
+	/* 1; of a range of which the heap lacks pages: how much of the space of all its pages is in use */
+	double		share;
 	uint64		most_expected;	/* bf_index_items_if_full() returns at most this, but never less than was counted */
 	BfHorizons	horizons;		/* of rows of the range that were left out */
 	uint64		counts[INDEX_MAX_KEYS];
@@ -49,8 +50,8 @@ extern void bf_index_check_table(Relation heap);
 
 /*
  * Prepares to read the rows of a heap for an index. Raises an error if the table has another table access method than
- * heap. A build and a check may leave out rows that this transaction has deleted: a rollback that brings them back undoes
- * the build, and the index may have been made without them. A summary (is_for_summary) may not: the index stays.
+ * heap. A build and a check may leave out rows that this transaction has deleted: a rollback that brings them back
+ * undoes the build, and the index may have been made without them. A summary (is_for_summary) may not: the index stays.
  * REQUIRES: bf_index_become_owner() was called.
  */
 extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, bool is_for_summary);

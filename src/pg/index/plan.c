@@ -39,7 +39,8 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 typedef struct ItemCount
 {
 	hyperLogLogState items[INDEX_MAX_KEYS];
-	double		added[INDEX_MAX_KEYS];	/* equal items count each time; no estimate is larger, whoever chose the items */
+	/* how many were added; equal ones count each time. No estimate is larger, whoever has chosen the items */
+	double		added[INDEX_MAX_KEYS];
 } ItemCount;
 
 static void

@@ -206,8 +206,8 @@ extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group
 /* ------------------------------------------------------- groups (group_sizes.c) */
 
 /*
- * A build divides BF_INDEX_MAX_RANGES ranges of level 0 into at most this many groups. A range far above the others gets
- * a group of its own, which divides one of these once more.
+ * A build divides BF_INDEX_MAX_RANGES ranges of level 0 into at most this many groups. A range far above the others
+ * gets a group of its own, which divides one of these once more.
  */
 #define BF_MOST_GROUPS 3
 
@@ -219,7 +219,8 @@ typedef struct BfGroupsToBuild
 {
 	bool		covered;		/* does the index get a level above? */
 	bool		keeps_full;		/* a range far above the others stays with them, and is full */
-	uint32_t	left;			/* the ranges before the next multiple of BF_INDEX_MAX_RANGES become so many groups; 0 at first */
+	/* the ranges before the next multiple of BF_INDEX_MAX_RANGES become at most so many groups; 0 at first */
+	uint32_t	left;
 } BfGroupsToBuild;
 
 /*
@@ -231,16 +232,16 @@ typedef struct BfGroupsToBuild
  * - if a range is far above the others: it gets a group of its own, and the ranges before it another one. Otherwise it
  *   would be full, and so each look-up would read it, with all out-of-line values that its rows have;
  * - if several groups take at least an eighth less space than one, and no more ranges are full in them. A search reads
- *   a page of each group. So there are at most two up to the next multiple of BF_INDEX_MAX_RANGES, or BF_MOST_GROUPS if a
- *   level above covers all these ranges. The next call decides anew about the ranges behind the first group.
+ *   a page of each group. So there are at most two up to the next multiple of BF_INDEX_MAX_RANGES, or BF_MOST_GROUPS if
+ *   a level above covers all these ranges. The next call decides anew about the ranges behind the first group.
  * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before.
  */
 extern uint32_t bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count,
 										uint32_t begin, uint32_t count, uint32_t *lines);
 
 /*
- * Returns how many of `count` ranges of a level above 0 the next group of a build gets: as many as fit a group, or fewer
- * if they would leave much of its pages empty.
+ * Returns how many of `count` ranges of a level above 0 the next group of a build gets: as many as fit a group, or
+ * fewer if they would leave much of its pages empty.
  */
 extern uint32_t bf_index_group_to_build_above(uint32_t count);
 

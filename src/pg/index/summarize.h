@@ -31,7 +31,8 @@ typedef struct BfTask
 
 /*
  * Summarizes the task's ranges that are neither summarized nor full yet, and returns their number. If the task is all
- * ranges, it also remakes groups that do not fit what is there (remake.h). Their ranges are not counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
+ * ranges, it also remakes groups that do not fit what is there (remake.h). Their ranges are not counted. REQUIRES:
+ * ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
