@@ -85,6 +85,7 @@ typedef struct PartitionScanParts
 	List	   *leaves;			/* OIDs of the leaf partitions that pruning leaves, in the order of their bounds */
 	double		tuples;			/* estimates for `leaves` */
 	double		pages;
+	bool		is_analyzed;	/* there are statistics of all partitions together */
 } PartitionScanParts;
 
 /*
@@ -93,10 +94,7 @@ typedef struct PartitionScanParts
  */
 extern PartitionScanParts *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
-/*
- * Sets the relation's size and widths, from pg_class and the statistics of all partitions together. Without `parts`,
- * only estimates a number of rows.
- */
+/* Sets the relation's size from pg_class. Without `parts`, only estimates a number of rows. */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
 /* ------------------------------------------------------------------------------------ paths */

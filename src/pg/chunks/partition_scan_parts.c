@@ -197,22 +197,6 @@ partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 	return measure(parts) ? parts : NULL;
 }
 
-/* Sets the widths of the columns from the statistics of all partitions. (PostgreSQL would look for others.) */
-static void
-set_widths(RelOptInfo *rel, Oid parent)
-{
-	for (AttrNumber column = 1; column <= rel->max_attr; column++)
-	{
-		HeapTuple	tuple = bms_is_empty(rel->attr_needed[column - rel->min_attr]) ? NULL :
-			SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(parent), Int16GetDatum(column), BoolGetDatum(true));
-
-		if (!HeapTupleIsValid(tuple))
-			continue;
-		rel->attr_widths[column - rel->min_attr] = ((Form_pg_statistic) GETSTRUCT(tuple))->stawidth;
-		ReleaseSysCache(tuple);
-	}
-}
-
 void
 partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
 {
@@ -222,15 +206,11 @@ partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, Partitio
 
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
-	set_widths(rel, parent);
+	/* The statistics are those of all partitions, so the conditions' selectivities are of all rows. */
 	rel->tuples = Max(counted, 1);
 	if (parts != NULL)
 	{
-		const PartitionScanTable *top = linitial(parts->tables);
-
-		/* The statistics are those of all partitions, so the conditions' selectivities are of all rows. */
-		if (counted < 0)
-			rel->tuples = parts->tuples * top->partitions->nparts / bms_num_members(top->live);
+		parts->is_analyzed = counted >= 0;
 		rel->tuples = Max(rel->tuples, parts->tuples);
 		rel->pages = parts->pages;
 	}
