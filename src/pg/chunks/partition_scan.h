@@ -52,16 +52,12 @@ enum PartitionScanExprs
 enum PartitionScanPrivate
 {
 	/*
-	 * Four integers: the table's number in its query's range table, the number of the entry there for the first leaf
-	 * partition, how many leaf partitions there are, and how many rows are expected in a partition that is read.
+	 * Three integers: the table's number in its query's range table, the number of the entry there for the first leaf
+	 * partition, and how many leaf partitions there are.
 	 */
 	PARTITION_SCAN_NUMBERS,
 	PARTITION_SCAN_PRUNING,		/* a PartitionPruneInfo, or NULL; its subplans are the leaf partitions */
-	/*
-	 * Empty, or the sort order in which each partition returns its rows: lists of column numbers, operators,
-	 * collations, and whether NULLs come first.
-	 */
-	PARTITION_SCAN_SORT,
+	PARTITION_SCAN_SORT,		/* the order in which each partition returns its rows: a Sort without targets, or NULL */
 	PARTITION_SCAN_BACKWARD		/* a list of one integer: 1 if partitions are read from the last bound to the first */
 };
 
@@ -111,7 +107,7 @@ typedef struct PartitionScanChoice
 	bool		is_empty;		/* they do */
 	List	   *asked;			/* conditions of the table alone that indexes are asked about */
 	double		asked_rows;		/* how many rows satisfy these */
-	List	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
+	Sort	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
 	bool		backward;
 	List	   *outer;			/* Relids: sets of other tables whose values give conditions to ask about */
 } PartitionScanChoice;
@@ -133,17 +129,7 @@ extern Cost partition_scan_reading_cost(const PartitionScanParts *parts, double 
 /* Expands the table as PostgreSQL would have done before, and makes its paths. */
 extern void partition_scan_expand(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
-/* What a path holds, in custom_private. */
-typedef struct PartitionScanPath
-{
-	PartitionScanParts *parts;
-	List	   *asked;
-	int			rows;			/* how many rows are expected in a partition that is read */
-	List	   *sort;			/* as PARTITION_SCAN_SORT */
-	bool		backward;
-} PartitionScanPath;
-
-/* Makes the plan of a path (the type is that of PlanCustomPath). */
+/* Makes the plan of a path, which has its choice and the conditions to ask about (the type is that of PlanCustomPath). */
 extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 									  List *clauses, List *children);
 
@@ -231,8 +217,7 @@ struct PartitionScanState
 	int			count;			/* of leaf partitions */
 	int			first_entry;	/* the number of the first one's entry in the statement's range table */
 	bool		backward;
-	List	   *sort;
-	int			rows;
+	Sort	   *sort;
 	PartitionScanQuestion question;
 	PartitionScanQuestion equalities;
 	Bitmapset  *parameters;		/* those on which the questions and pruning depend */

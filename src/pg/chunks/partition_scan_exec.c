@@ -193,7 +193,6 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->first_entry = lsecond_int(numbers) + offset;
 	state->count = lthird_int(numbers);
-	state->rows = lfourth_int(numbers);
 	state->sort = list_nth(plan->custom_private, PARTITION_SCAN_SORT);
 	state->backward = linitial_int(list_nth(plan->custom_private, PARTITION_SCAN_BACKWARD)) != 0;
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_SMALL_SIZES);
@@ -363,23 +362,12 @@ next_row(PartitionScanState *state)
 static void
 sort(PartitionScanState *state)
 {
-	int			count = list_length(linitial(state->sort));
-	AttrNumber *columns = palloc(count * sizeof(AttrNumber));
-	Oid		   *operators = palloc(count * sizeof(Oid));
-	Oid		   *collations = palloc(count * sizeof(Oid));
-	bool	   *nulls_first = palloc(count * sizeof(bool));
+	const Sort *order = state->sort;
 	TupleDesc	descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
 	TupleTableSlot *row;
 
-	for (int i = 0; i < count; i++)
-	{
-		columns[i] = list_nth_int(linitial(state->sort), i);
-		operators[i] = list_nth_oid(lsecond(state->sort), i);
-		collations[i] = list_nth_oid(lthird(state->sort), i);
-		nulls_first[i] = list_nth_int(lfourth(state->sort), i) != 0;
-	}
-	state->sorter = tuplesort_begin_heap(descriptor, count, columns, operators, collations, nulls_first, work_mem, NULL,
-										 TUPLESORT_NONE);
+	state->sorter = tuplesort_begin_heap(descriptor, order->numCols, order->sortColIdx, order->sortOperators,
+										 order->collations, order->nullsFirst, work_mem, NULL, TUPLESORT_NONE);
 	if (state->sorted == NULL)
 		state->sorted = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
 	while ((row = next_row(state)) != NULL)
@@ -418,7 +406,7 @@ partition_scan_exec(CustomScanState *node)
 
 		if (state->reader.partition == NULL && !begin_next(state))
 			return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : NULL;
-		row = state->sort != NIL ? next_sorted(state) : next_row(state);
+		row = state->sort != NULL ? next_sorted(state) : next_row(state);
 		if (row != NULL)
 			return projection != NULL ? ExecProject(projection) : row;
 		end_partition(state);
@@ -463,7 +451,7 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked), context, es->verbose,
 													   false), es);
 	}
-	if (state->sort != NIL)
+	if (state->sort != NULL)
 		ExplainPropertyText("Order of Partitions", state->backward ? "backward" : "forward", es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);
 	if (!es->analyze)

@@ -272,7 +272,7 @@ static bool
 is_better_expanded(const PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
-	bool		is_ended = root->limit_tuples >= 0 && (root->query_pathkeys == NIL || choice->sort != NIL);
+	bool		is_ended = root->limit_tuples >= 0 && (root->query_pathkeys == NIL || choice->sort != NULL);
 	ListCell   *cell;
 
 	if (partition_scan_use == PARTITION_SCAN_ALWAYS)
