@@ -257,12 +257,8 @@ prune(PartitionScanState *state)
 		left = sb_find_matching_subplans(state->pruning);
 	state->read_count = 0;
 	for (int i = 0; i < state->subplan_count; i++)
-	{
-		int			at = state->subplans[state->backward ? state->subplan_count - 1 - i : i];
-
-		if (!again || bms_is_member(state->backward ? state->subplan_count - 1 - i : i, left))
-			state->read[state->read_count++] = at;
-	}
+		if (!again || bms_is_member(i, left))
+			state->read[state->read_count++] = state->subplans[i];
 	bms_free(left);
 	state->pruned += state->count - state->read_count;
 }
@@ -314,11 +310,14 @@ decide(PartitionScanState *state)
 static bool
 begin_next(PartitionScanState *state)
 {
+	int			at = state->backward ? state->read_count - 1 - state->next : state->next;
+
 	if (state->next == state->read_count)
 		return false;
+	state->next++;
 	state->read_total++;
 	state->found = false;
-	partition_reader_begin(state, partition_scan_open(state, state->read[state->next++]));
+	partition_reader_begin(state, partition_scan_open(state, state->read[at]));
 	return true;
 }
 
@@ -369,7 +368,7 @@ sort(PartitionScanState *state)
 	state->sorter = tuplesort_begin_heap(descriptor, order->numCols, order->sortColIdx, order->sortOperators,
 										 order->collations, order->nullsFirst, work_mem, NULL, TUPLESORT_NONE);
 	if (state->sorted == NULL)
-		state->sorted = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+		state->sorted = ExecInitExtraTupleSlot(state->css.ss.ps.state, descriptor, &TTSOpsMinimalTuple);
 	while ((row = next_row(state)) != NULL)
 		tuplesort_puttupleslot(state->sorter, row);
 	tuplesort_performsort(state->sorter);
@@ -428,11 +427,7 @@ partition_scan_rescan(CustomScanState *node)
 static void
 partition_scan_end(CustomScanState *node)
 {
-	PartitionScanState *state = (PartitionScanState *) node;
-
-	end_partition(state);
-	if (state->sorted != NULL)
-		ExecDropSingleTupleTableSlot(state->sorted);
+	end_partition((PartitionScanState *) node);
 }
 
 /* --------------------------------------------------------------------------- explaining */

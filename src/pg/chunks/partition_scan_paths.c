@@ -50,7 +50,6 @@ make_path(const PartitionScanChoice *choice, List *asked, double asked_rows, Rel
 	Path	   *path = &custom->path;
 	double		count = list_length(choice->parts->leaves);
 	double		read = asked != NIL ? Min(count, Max(asked_rows, 1)) : count;
-	QualCost	quals = rel->baserestrictcost;
 
 	path->pathtype = T_CustomScan;
 	path->parent = rel;
@@ -58,19 +57,10 @@ make_path(const PartitionScanChoice *choice, List *asked, double asked_rows, Rel
 	path->param_info = get_baserel_parampathinfo(root, rel, outer);
 	path->parallel_safe = rel->consider_parallel;
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
-	if (path->param_info != NULL)
-	{
-		QualCost	of_join;
-
-		cost_qual_eval(&of_join, path->param_info->ppi_clauses, root);
-		quals.startup += of_join.startup;
-		quals.per_tuple += of_join.per_tuple;
-	}
-	path->startup_cost = rel->reltarget->cost.startup + quals.startup + count * QUESTION_COST;
-	path->total_cost = path->startup_cost +
-		read * OPENING_COST + partition_scan_reading_cost(choice->parts, asked != NIL ? asked_rows : rel->pages,
-														  cpu_tuple_cost + quals.per_tuple) +
-		path->rows * rel->reltarget->cost.per_tuple;
+	path->startup_cost = rel->baserestrictcost.startup + count * QUESTION_COST;
+	path->total_cost = path->startup_cost + read * OPENING_COST +
+		partition_scan_reading_cost(choice->parts, asked != NIL ? asked_rows : rel->pages,
+									cpu_tuple_cost + rel->baserestrictcost.per_tuple);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private = list_make2((void *) choice, asked);
 	custom->methods = &path_methods;
