@@ -276,7 +276,7 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Plan Rows') || ' rows of ' || (plan->0->'Plan'->>'Plan Width') || ' bytes';
+	RETURN plan->0->'Plan'->>'Plan Rows';
 END
 $$;
 CREATE FUNCTION hosts(first int, count int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
@@ -290,7 +290,7 @@ DECLARE
 	rows float8;
 BEGIN
 	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO rows;
-	RETURN split_part(estimates(query), ' ', 1)::float8 BETWEEN rows / 1.3 AND rows * 1.3;
+	RETURN estimates(query)::float8 BETWEEN rows / 1.3 AND rows * 1.3;
 END
 $$;
 SET streambloom.enable_partition_scan = always;

@@ -51,16 +51,12 @@ enum PartitionScanExprs
 enum PartitionScanPrivate
 {
 	/*
-	 * Four integers: the table's number in its query's range table, the number of the entry there for the first leaf
-	 * partition, how many leaf partitions there are, and how many rows are expected in a partition that is read.
+	 * Three integers: the table's number in its query's range table, the number of the entry there for the first leaf
+	 * partition, and how many leaf partitions there are.
 	 */
 	PARTITION_SCAN_NUMBERS,
 	PARTITION_SCAN_PRUNING,		/* a PartitionPruneInfo, or NULL; its subplans are the leaf partitions */
-	/*
-	 * Empty, or the sort order in which each partition returns its rows: lists of column numbers, operators,
-	 * collations, and whether NULLs come first.
-	 */
-	PARTITION_SCAN_SORT,
+	PARTITION_SCAN_SORT,		/* the order in which each partition returns its rows: a Sort without targets, or NULL */
 	PARTITION_SCAN_BACKWARD		/* a list of one integer: 1 if partitions are read from the last bound to the first */
 };
 
@@ -84,6 +80,7 @@ typedef struct PartitionScanParts
 	List	   *leaves;			/* OIDs of the leaf partitions that pruning leaves, in the order of their bounds */
 	double		tuples;			/* estimates for `leaves` */
 	double		pages;
+	bool		is_analyzed;	/* there are statistics of all partitions together */
 } PartitionScanParts;
 
 /*
@@ -92,10 +89,7 @@ typedef struct PartitionScanParts
  */
 extern PartitionScanParts *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
-/*
- * Sets the relation's size and widths, from pg_class and the statistics of all partitions together. Without `parts`,
- * only estimates a number of rows.
- */
+/* Sets the relation's size from pg_class. Without `parts`, only estimates a number of rows. */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
 /* ------------------------------------------------------------------------------------ paths */
@@ -112,7 +106,7 @@ typedef struct PartitionScanChoice
 	bool		is_empty;		/* they do */
 	List	   *asked;			/* conditions of the table alone that indexes are asked about */
 	double		asked_rows;		/* how many rows satisfy these */
-	List	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
+	Sort	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
 	bool		backward;
 	List	   *outer;			/* Relids: sets of other tables whose values give conditions to ask about */
 } PartitionScanChoice;
@@ -134,17 +128,7 @@ extern Cost partition_scan_reading_cost(const PartitionScanParts *parts, double 
 /* Expands the table as PostgreSQL would have done before, and makes its paths. */
 extern void partition_scan_expand(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
-/* What a path holds, in custom_private. */
-typedef struct PartitionScanPath
-{
-	PartitionScanParts *parts;
-	List	   *asked;
-	int			rows;			/* how many rows are expected in a partition that is read */
-	List	   *sort;			/* as PARTITION_SCAN_SORT */
-	bool		backward;
-} PartitionScanPath;
-
-/* Makes the plan of a path (the type is that of PlanCustomPath). */
+/* Makes the plan of a path, which has its choice and the conditions to ask about (the type is that of PlanCustomPath). */
 extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 									  List *clauses, List *children);
 
@@ -178,8 +162,7 @@ typedef struct PartitionScanState
 	int			count;			/* of leaf partitions */
 	int			first_entry;	/* the number of the first one's entry in the statement's range table */
 	bool		backward;
-	List	   *sort;
-	int			rows;
+	Sort	   *sort;
 	ChunkAsking asking;
 	List	   *searches;
 	ChunkQuestion question;

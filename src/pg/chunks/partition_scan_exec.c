@@ -206,7 +206,6 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->first_entry = lsecond_int(numbers) + offset;
 	state->count = lthird_int(numbers);
-	state->rows = lfourth_int(numbers);
 	state->sort = list_nth(plan->custom_private, PARTITION_SCAN_SORT);
 	state->backward = linitial_int(list_nth(plan->custom_private, PARTITION_SCAN_BACKWARD)) != 0;
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_SMALL_SIZES);
@@ -278,12 +277,8 @@ prune(PartitionScanState *state)
 		left = sb_find_matching_subplans(state->pruning);
 	state->read_count = 0;
 	for (int i = 0; i < state->subplan_count; i++)
-	{
-		int			at = state->subplans[state->backward ? state->subplan_count - 1 - i : i];
-
-		if (!again || bms_is_member(state->backward ? state->subplan_count - 1 - i : i, left))
-			state->read[state->read_count++] = at;
-	}
+		if (!again || bms_is_member(i, left))
+			state->read[state->read_count++] = state->subplans[i];
 	bms_free(left);
 	state->pruned += state->count - state->read_count;
 }
@@ -370,11 +365,14 @@ decide(PartitionScanState *state)
 static bool
 begin_next(PartitionScanState *state)
 {
+	int			at = state->backward ? state->read_count - 1 - state->next : state->next;
+
 	if (state->next == state->read_count)
 		return false;
+	state->next++;
 	state->read_total++;
 	state->found = false;
-	partition_reader_begin(state, partition_scan_open(state, state->read[state->next++]));
+	partition_reader_begin(state, partition_scan_open(state, state->read[at]));
 	return true;
 }
 
@@ -418,25 +416,14 @@ next_row(PartitionScanState *state)
 static void
 sort(PartitionScanState *state)
 {
-	int			count = list_length(linitial(state->sort));
-	AttrNumber *columns = palloc(count * sizeof(AttrNumber));
-	Oid		   *operators = palloc(count * sizeof(Oid));
-	Oid		   *collations = palloc(count * sizeof(Oid));
-	bool	   *nulls_first = palloc(count * sizeof(bool));
+	const Sort *order = state->sort;
 	TupleDesc	descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
 	TupleTableSlot *row;
 
-	for (int i = 0; i < count; i++)
-	{
-		columns[i] = list_nth_int(linitial(state->sort), i);
-		operators[i] = list_nth_oid(lsecond(state->sort), i);
-		collations[i] = list_nth_oid(lthird(state->sort), i);
-		nulls_first[i] = list_nth_int(lfourth(state->sort), i) != 0;
-	}
-	state->sorter = tuplesort_begin_heap(descriptor, count, columns, operators, collations, nulls_first, work_mem, NULL,
-										 TUPLESORT_NONE);
+	state->sorter = tuplesort_begin_heap(descriptor, order->numCols, order->sortColIdx, order->sortOperators,
+										 order->collations, order->nullsFirst, work_mem, NULL, TUPLESORT_NONE);
 	if (state->sorted == NULL)
-		state->sorted = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+		state->sorted = ExecInitExtraTupleSlot(state->css.ss.ps.state, descriptor, &TTSOpsMinimalTuple);
 	while ((row = next_row(state)) != NULL)
 		tuplesort_puttupleslot(state->sorter, row);
 	tuplesort_performsort(state->sorter);
@@ -473,7 +460,7 @@ partition_scan_exec(CustomScanState *node)
 
 		if (state->reader.partition == NULL && !begin_next(state))
 			return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : NULL;
-		row = state->sort != NIL ? next_sorted(state) : next_row(state);
+		row = state->sort != NULL ? next_sorted(state) : next_row(state);
 		if (row != NULL)
 			return projection != NULL ? ExecProject(projection) : row;
 		end_partition(state);
@@ -495,11 +482,7 @@ partition_scan_rescan(CustomScanState *node)
 static void
 partition_scan_end(CustomScanState *node)
 {
-	PartitionScanState *state = (PartitionScanState *) node;
-
-	end_partition(state);
-	if (state->sorted != NULL)
-		ExecDropSingleTupleTableSlot(state->sorted);
+	end_partition((PartitionScanState *) node);
 }
 
 /* --------------------------------------------------------------------------- explaining */
@@ -518,7 +501,7 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked), context, es->verbose,
 													   false), es);
 	}
-	if (state->sort != NIL)
+	if (state->sort != NULL)
 		ExplainPropertyText("Order of Partitions", state->backward ? "backward" : "forward", es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);
 	if (!es->analyze)

@@ -54,17 +54,15 @@ static const struct config_enum_entry uses[] = {
  */
 #define MOST_LOOKUPS 100
 
-/* A statement that is being planned. It lies on the stack of plan_statement(). */
-typedef struct Planning
-{
-	List	   *choices;		/* of PartitionScanChoice */
-} Planning;
+/* A query for so few rows gets the node, however large its partitions are. */
+#define FEW_ROWS 10
 
 /*
- * The innermost statement that is being planned. NULL if there is none whose tables may get the node. A statement that
- * has loaded the library while it was planned has not been seen here either, so it may be a cursor.
+ * The PartitionScanChoices of the innermost statement that is being planned, on the stack of plan_statement(). NULL if
+ * there is none whose tables may get the node. A statement that has loaded the library while it was planned has not
+ * been seen here either, so it may be a cursor.
  */
-static Planning *planning = NULL;
+static List **choices = NULL;
 
 static planner_hook_type previous_planner;
 
@@ -72,12 +70,12 @@ static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo parameters SB_EXPLAIN_PARAMETER)
 {
-	Planning   *outer = planning;
-	Planning	mine = {NIL};
+	List	  **outer = choices;
+	List	   *mine = NIL;
 	PlannedStmt *statement;
 
 	/* WHERE CURRENT OF may refer to a cursor (of SQL or PL/pgSQL), and must find the scan of a partition there */
-	planning = partition_scan_use != PARTITION_SCAN_OFF && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0 ? &mine : NULL;
+	choices = partition_scan_use != PARTITION_SCAN_OFF && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0 ? &mine : NULL;
 	/* a function that is evaluated while planning may plan another statement, and may catch its error */
 	PG_TRY();
 	{
@@ -88,33 +86,13 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	}
 	PG_FINALLY();
 	{
-		planning = outer;
+		choices = outer;
 	}
 	PG_END_TRY();
 	return statement;
 }
 
 /* ------------------------------------------------------------------- not to be expanded */
-
-/* Adds the columns of a relation that are named in conditions of this part of FROM and WHERE. */
-static void
-columns_in_conditions(Node *node, Index relid, Bitmapset **columns)
-{
-	ListCell   *cell;
-
-	if (node == NULL || IsA(node, RangeTblRef))
-		return;
-	if (IsA(node, JoinExpr))
-	{
-		columns_in_conditions(((JoinExpr *) node)->larg, relid, columns);
-		columns_in_conditions(((JoinExpr *) node)->rarg, relid, columns);
-		pull_varattnos(((JoinExpr *) node)->quals, relid, columns);
-		return;
-	}
-	foreach(cell, castNode(FromExpr, node)->fromlist)
-		columns_in_conditions(lfirst(cell), relid, columns);
-	pull_varattnos(((FromExpr *) node)->quals, relid, columns);
-}
 
 /* Does a bf index of the table have one of these columns (numbered as by pull_varattnos())? */
 static bool
@@ -138,14 +116,13 @@ is_indexed(Oid oid, const Bitmapset *columns)
 
 /* Has PostgreSQL expand no partition of this table, if the table may get the node. */
 static void
-look_at_table(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
+look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 {
-	const RangeTblEntry *rte = root->simple_rte_array != NULL ? root->simple_rte_array[rel->relid] : NULL;
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	Bitmapset  *columns = NULL;
 	PartitionScanChoice *choice;
 
-	if (planning == NULL || !has_children || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL ||
-		rel->nparts < 2 || rte == NULL || rte->rtekind != RTE_RELATION)
+	if (choices == NULL || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL)
 		return;
 	if ((root->parse->commandType != CMD_SELECT && root->parse->commandType != CMD_INSERT) ||
 		rte->securityQuals != NIL || rte->tablesample != NULL || get_plan_rowmark(root->rowMarks, rel->relid) != NULL)
@@ -153,7 +130,7 @@ look_at_table(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
 	/* an extension whose hook comes after ours may make paths of an empty table anew */
 	if (!chunk_paths_are_last())
 		return;
-	columns_in_conditions((Node *) root->parse->jointree, rel->relid, &columns);
+	pull_varattnos((Node *) root->parse->jointree, rel->relid, &columns);
 	if (columns == NULL || !is_indexed(oid, columns) || chunk_find_engines() != NULL)
 		return;
 	choice = palloc0(sizeof(PartitionScanChoice));
@@ -162,7 +139,7 @@ look_at_table(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
 	choice->relid = rel->relid;
 	choice->nparts = rel->nparts;
 	rel->nparts = 0;
-	planning->choices = lappend(planning->choices, choice);
+	*choices = lappend(*choices, choice);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -174,7 +151,7 @@ look_at_relation(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	if (previous_build_simple_rel)
 		previous_build_simple_rel(root, rel, rte);
 	if (rte->rtekind == RTE_RELATION)
-		look_at_table(root, rte->relid, rte->inh, rel);
+		look_at_table(root, rte->relid, rel);
 }
 #else
 static get_relation_info_hook_type previous_get_relation_info;
@@ -184,7 +161,7 @@ look_at_relation(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
 {
 	if (previous_get_relation_info)
 		previous_get_relation_info(root, oid, has_children, rel);
-	look_at_table(root, oid, has_children, rel);
+	look_at_table(root, oid, rel);
 }
 #endif
 
@@ -278,51 +255,24 @@ uses_system_columns(const RelOptInfo *rel)
 	return false;
 }
 
-/* Are there statistics about all columns of these conditions? */
-static bool
-have_statistics(const RelOptInfo *rel, Oid parent, List *conditions)
-{
-	Bitmapset  *columns = NULL;
-
-	pull_varattnos((Node *) conditions, rel->relid, &columns);
-	for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
-		if (!SearchSysCacheExists3(STATRELATTINH, ObjectIdGetDatum(parent),
-								   Int16GetDatum(i + FirstLowInvalidHeapAttributeNumber), BoolGetDatum(true)))
-			return false;
-	return true;
-}
-
 /*
- * Is the table expected to be read faster in another way, for which its partitions need plans of their own? PostgreSQL
- * takes about a cost unit (20 µs) to plan a partition.
+ * Is the table expected to be read faster with plans of its partitions: in parallel, by another index, or partition by
+ * partition? To plan and initialize a partition takes PostgreSQL about two cost units (40 µs). If reading takes much
+ * longer, little is lost by it.
  */
 static bool
 is_better_expanded(const PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
-	const RelOptInfo *rel = choice->rel;
-	double		count = list_length(choice->parts->leaves);
-	Cost		reading = partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost);
-	double		fewest = -1;
+	bool		is_ended = root->limit_tuples >= 0 && (root->query_pathkeys == NIL || choice->sort != NULL);
 	ListCell   *cell;
 
 	if (partition_scan_use == PARTITION_SCAN_ALWAYS)
 		return false;
 	if (choice->asked != NIL)
-	{
-		bool		is_limited = root->limit_tuples >= 0;
-
-		if (reading < 2 * count || (is_limited && (root->query_pathkeys == NIL || choice->sort != NIL)))
-			return false;
-		/* sorted by an index, partition by partition, by another condition, or in parallel */
-		return is_limited || enable_partitionwise_join || enable_partitionwise_aggregate ||
-			rel->rows * 10 < choice->asked_rows ||
-			(rel->consider_parallel && max_parallel_workers_per_gather > 0 &&
-			 reading > 4 * (count + parallel_setup_cost));
-	}
-	/* Values of other tables are asked about on the inner side of a nested loop, or by JoinKeys and Skips. */
-	if (!enable_nestloop)
-		return true;
+		return !is_ended && choice->asked_rows > FEW_ROWS &&
+			partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost) >
+			10 * list_length(choice->parts->leaves);
 	foreach(cell, choice->outer)
 	{
 		double		rows = 1;
@@ -330,10 +280,10 @@ is_better_expanded(const PartitionScanChoice *choice)
 		for (int i = -1; (i = bms_next_member(lfirst(cell), i)) >= 0;)
 			if (root->simple_rel_array[i] != NULL)
 				rows *= Max(root->simple_rel_array[i]->rows, 1);
-		if (fewest < 0 || rows < fewest)
-			fewest = rows;
+		if (rows <= MOST_LOOKUPS)
+			return false;
 	}
-	return fewest < 0 || fewest > MOST_LOOKUPS;
+	return true;
 }
 
 /* Finds the partitions and sizes of a table that may get the node. */
@@ -352,8 +302,7 @@ prepare(PartitionScanChoice *choice)
 	find_conditions(choice, rte->relid);
 	if ((choice->asked != NIL || choice->outer != NIL) && !uses_system_columns(rel))
 		choice->parts = partition_scan_find(root, rel, rte);
-	if (choice->parts != NULL &&
-		list_length(choice->parts->leaves) < (partition_scan_use == PARTITION_SCAN_ALWAYS ? 1 : 2))
+	if (choice->parts != NULL && list_length(choice->parts->leaves) < 2)
 		choice->parts = NULL;
 	/* This is also a first estimate for other relations, if the table is expanded late. */
 	if (choice->parts != NULL || bms_is_empty(rel->lateral_relids))
@@ -370,16 +319,11 @@ prepare(PartitionScanChoice *choice)
 static void
 decide(PartitionScanChoice *choice)
 {
-	PlannerInfo *root = choice->root;
-	const RelOptInfo *rel = choice->rel;
-
 	if (choice->parts == NULL)
 		return;
-	choice->asked_rows = clamp_row_est(rel->tuples *
-									   clauselist_selectivity(root, choice->asked, 0, JOIN_INNER, NULL));
 	/* Without statistics PostgreSQL expects a two-hundredth of all rows. We expect few. */
-	if (!have_statistics(rel, planner_rt_fetch(rel->relid, root)->relid, choice->asked))
-		choice->asked_rows = 1;
+	choice->asked_rows = !choice->parts->is_analyzed ? 1 :
+		clamp_row_est(choice->rel->tuples * clauselist_selectivity(choice->root, choice->asked, 0, JOIN_INNER, NULL));
 	partition_scan_find_order(choice);
 	if (is_better_expanded(choice))
 		choice->parts = NULL;
@@ -391,9 +335,9 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 	ListCell   *cell;
 	List	   *prepared = NIL;
 
-	if (planning == NULL)
+	if (choices == NULL)
 		return;
-	foreach(cell, planning->choices)
+	foreach(cell, *choices)
 	{
 		PartitionScanChoice *choice = lfirst(cell);
 
@@ -410,14 +354,14 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 	if (prepared != NIL && rel->rtekind == RTE_RELATION && !rte->inh && rel->indexlist != NIL && !IS_DUMMY_REL(rel) &&
 		rte->tablesample == NULL)
 		create_index_paths(root, rel);
-	foreach(cell, planning->choices)
+	foreach(cell, *choices)
 	{
 		PartitionScanChoice *choice = lfirst(cell);
 
 		if (choice->root != root || choice->rel != rel)
 			continue;
 		/* late expansion comes here again, for the same relation */
-		planning->choices = foreach_delete_current(planning->choices, cell);
+		*choices = foreach_delete_current(*choices, cell);
 		if (choice->is_empty)
 			return;
 		if (choice->parts != NULL)

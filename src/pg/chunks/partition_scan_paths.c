@@ -4,8 +4,6 @@
  */
 #include "chunks/partition_scan.h"
 
-#include <math.h>
-
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "optimizer/cost.h"
@@ -49,82 +47,64 @@ make_path(const PartitionScanChoice *choice, List *asked, double asked_rows, Rel
 	PlannerInfo *root = choice->root;
 	RelOptInfo *rel = choice->rel;
 	CustomPath *custom = makeNode(CustomPath);
-	PartitionScanPath *private = palloc0(sizeof(PartitionScanPath));
 	Path	   *path = &custom->path;
 	double		count = list_length(choice->parts->leaves);
 	double		read = asked != NIL ? Min(count, Max(asked_rows, 1)) : count;
-	QualCost	quals = rel->baserestrictcost;
 
-	private->parts = choice->parts;
-	private->asked = asked;
-	private->rows = (int) Min(asked != NIL ? ceil(asked_rows / read) : choice->parts->tuples / count, 1e9);
 	path->pathtype = T_CustomScan;
 	path->parent = rel;
 	path->pathtarget = rel->reltarget;
 	path->param_info = get_baserel_parampathinfo(root, rel, outer);
 	path->parallel_safe = rel->consider_parallel;
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
-	if (path->param_info != NULL)
-	{
-		QualCost	of_join;
-
-		cost_qual_eval(&of_join, path->param_info->ppi_clauses, root);
-		quals.startup += of_join.startup;
-		quals.per_tuple += of_join.per_tuple;
-	}
-	path->startup_cost = rel->reltarget->cost.startup + quals.startup + count * QUESTION_COST;
-	path->total_cost = path->startup_cost +
-		read * OPENING_COST + partition_scan_reading_cost(choice->parts, asked != NIL ? asked_rows : rel->pages,
-														  cpu_tuple_cost + quals.per_tuple) +
-		path->rows * rel->reltarget->cost.per_tuple;
+	path->startup_cost = rel->baserestrictcost.startup + count * QUESTION_COST;
+	path->total_cost = path->startup_cost + read * OPENING_COST +
+		partition_scan_reading_cost(choice->parts, asked != NIL ? asked_rows : rel->pages,
+									cpu_tuple_cost + rel->baserestrictcost.per_tuple);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_private = list_make1(private);
+	custom->custom_private = list_make2((void *) choice, asked);
 	custom->methods = &path_methods;
 	return custom;
 }
 
 /* ----------------------------------------------------------------------------- the order */
 
-/*
- * Returns, as PARTITION_SCAN_SORT, the order that the query wants, in columns of this table. NIL: it has others than
- * columns.
- */
-static List *
+/* Returns the order that the query wants, in columns of this table. NULL: it has others than columns. */
+static Sort *
 wanted_sort(PlannerInfo *root, const RelOptInfo *rel)
 {
-	List	   *columns = NIL;
-	List	   *operators = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
+	Sort	   *sort = makeNode(Sort);
+	int			count = list_length(root->query_pathkeys);
 	ListCell   *cell;
 
+	sort->sortColIdx = palloc(count * sizeof(AttrNumber));
+	sort->sortOperators = palloc0(count * sizeof(Oid));
+	sort->collations = palloc(count * sizeof(Oid));
+	sort->nullsFirst = palloc(count * sizeof(bool));
 	foreach(cell, root->query_pathkeys)
 	{
 		const PathKey *key = lfirst_node(PathKey, cell);
+		int			at = sort->numCols++;
 		ListCell   *inner;
-		Oid			operator = InvalidOid;
 
-		if (key->pk_eclass->ec_has_volatile)
-			return NIL;
 		foreach(inner, key->pk_eclass->ec_members)
 		{
 			const EquivalenceMember *member = lfirst_node(EquivalenceMember, inner);
 			const Var  *column = (Var *) member->em_expr;
 
-			if (!IsA(column, Var) || column->varno != (int) rel->relid || column->varattno <= 0 || member->em_is_child)
+			if (!IsA(column, Var) || column->varno != (int) rel->relid || column->varattno <= 0)
 				continue;
-			operator = get_opfamily_member(key->pk_opfamily, member->em_datatype, member->em_datatype,
-										   sb_pathkey_strategy(key));
-			columns = lappend_int(columns, column->varattno);
+			sort->sortColIdx[at] = column->varattno;
+			sort->sortOperators[at] = get_opfamily_member(key->pk_opfamily, member->em_datatype, member->em_datatype,
+														  sb_pathkey_strategy(key));
 			break;
 		}
-		if (!OidIsValid(operator))
-			return NIL;
-		operators = lappend_oid(operators, operator);
-		collations = lappend_oid(collations, key->pk_eclass->ec_collation);
-		nulls_first = lappend_int(nulls_first, key->pk_nulls_first);
+		if (!OidIsValid(sort->sortOperators[at]))
+			return NULL;
+		sort->collations[at] = key->pk_eclass->ec_collation;
+		sort->nullsFirst[at] = key->pk_nulls_first;
 	}
-	return list_make4(columns, operators, collations, nulls_first);
+	return sort;
 }
 
 /*
@@ -168,10 +148,7 @@ add_ordered_path(const PartitionScanChoice *choice)
 {
 	RelOptInfo *rel = choice->rel;
 	CustomPath *path = make_path(choice, choice->asked, choice->asked_rows, NULL);
-	PartitionScanPath *private = linitial(path->custom_private);
 
-	private->sort = choice->sort;
-	private->backward = choice->backward;
 	path->path.pathkeys = choice->root->query_pathkeys;
 	path->path.total_cost *= 1.01;	/* sorting */
 	add_path(rel, (Path *) path);
@@ -192,7 +169,7 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 	/* The paths of a relation that was thought to be empty have left a ParamPathInfo without the clauses of joins. */
 	rel->ppilist = NIL;
 	add_path(rel, (Path *) make_path(choice, choice->asked, choice->asked_rows, rel->lateral_relids));
-	if (choice->sort != NIL)
+	if (choice->sort != NULL)
 		add_ordered_path(choice);
 	foreach(cell, choice->outer)
 	{

@@ -46,48 +46,6 @@ with_outer_parameters(Node *node, PlannerInfo *root)
 	return expression_tree_mutator(node, with_outer_parameters, root);
 }
 
-static bool
-has_value_to_come(Node *node, void *nothing)
-{
-	if (node == NULL)
-		return false;
-	return IsA(node, Param) || expression_tree_walker(node, has_value_to_come, nothing);
-}
-
-/* The columns of a table's partition key, as numbered by pull_varattnos(). */
-static Bitmapset *
-key_columns(const RelOptInfo *rel)
-{
-	Bitmapset  *columns = NULL;
-
-	for (int i = 0; i < rel->part_scheme->partnatts; i++)
-		pull_varattnos((Node *) rel->partexprs[i], rel->relid, &columns);
-	return columns;
-}
-
-/*
- * Can one of these conditions prune partitions by a value that the planner does not know? (If there are partitioned
- * tables below the parent, we do not look at their keys.)
- */
-static bool
-may_prune(const RelOptInfo *rel, const PartitionScanParts *parts, const List *conditions)
-{
-	const Bitmapset *key = key_columns(rel);
-	ListCell   *cell;
-
-	foreach(cell, conditions)
-	{
-		Node	   *condition = lfirst(cell);
-		Bitmapset  *columns = NULL;
-
-		pull_varattnos(condition, rel->relid, &columns);
-		if ((list_length(parts->tables) > 1 || bms_overlap(columns, key)) &&
-			(has_value_to_come(condition, NULL) || contain_mutable_functions(condition)))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Enters a member of the table `above` into a copy of the planner's data, under the number that it has in the range
  * table.
@@ -121,7 +79,11 @@ columns_of(const PartitionScanTable *table, Index number, const PartitionScanTab
 	return result;
 }
 
-/* Returns a PartitionPruneInfo, or NULL. The entries for `parts` in the range table begin at `first`. */
+/*
+ * Returns a PartitionPruneInfo, or NULL. The entries for `parts` in the range table begin at `first`. PostgreSQL finds
+ * the steps of pruning for each partitioned table by one fake leaf partition. Then the other leaf partitions are
+ * entered.
+ */
 static Node *
 make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *parts, Index first, List *conditions)
 {
@@ -130,11 +92,11 @@ make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *pa
 	int			known = Min(count, root->simple_rel_array_size);
 	/* the parent has an entry of its own, so the tables below it begin at tables[1] */
 	Index		first_leaf = first + list_length(parts->tables) - 1;
-	Path	  **leaves = palloc0(Max(list_length(parts->leaves), 1) * sizeof(Path *));
 	List	   *children = NIL;
+	Node	   *result;
 	ListCell   *cell;
 
-	if (!enable_partition_pruning || !may_prune(parent, parts, conditions))
+	if (!enable_partition_pruning)
 		return NULL;
 	memcpy(copy, root, sizeof(PlannerInfo));
 #if PG_VERSION_NUM >= 180000
@@ -152,6 +114,7 @@ make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *pa
 		int			at = foreach_current_index(cell);
 		Index		number = at == 0 ? parent->relid : first + at - 1;
 		RelOptInfo *rel = makeNode(RelOptInfo);
+		Path	   *leaf = NULL;
 
 		memcpy(rel, table->rel, sizeof(RelOptInfo));
 		rel->pathlist = NIL;
@@ -180,17 +143,36 @@ make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *pa
 		for (int i = -1; (i = bms_next_member(table->live, i)) >= 0;)
 			if (table->places[i] >= 0)
 			{
-				RelOptInfo *leaf = makeNode(RelOptInfo);
-				Path	   *path = makeNode(Path);
-
-				add_member(copy, leaf, first_leaf + table->places[i], number, makeNode(AppendRelInfo));
-				path->parent = rel->part_rels[i] = leaf;
-				leaves[table->places[i]] = path;
+				if (leaf == NULL)
+				{
+					leaf = makeNode(Path);
+					leaf->parent = makeNode(RelOptInfo);
+					children = lappend(children, leaf);
+					add_member(copy, leaf->parent, first_leaf + table->places[i], number, makeNode(AppendRelInfo));
+				}
+				rel->part_rels[i] = leaf->parent;
 			}
 	}
-	for (int i = 0; i < list_length(parts->leaves); i++)
-		children = lappend(children, leaves[i]);
-	return sb_make_partition_pruneinfo(copy, copy->simple_rel_array[parent->relid], children, conditions);
+	result = sb_make_partition_pruneinfo(copy, copy->simple_rel_array[parent->relid], children, conditions);
+	if (result == NULL)
+		return NULL;
+	foreach(cell, linitial(((PartitionPruneInfo *) result)->prune_infos))
+	{
+		PartitionedRelPruneInfo *info = lfirst(cell);
+		const PartitionScanTable *table = list_nth(parts->tables,
+												   info->rtindex == parent->relid ? 0 : info->rtindex - first + 1);
+
+		for (int i = -1; (i = bms_next_member(table->live, i)) >= 0;)
+			if (table->places[i] >= 0)
+			{
+				info->subplan_map[i] = table->places[i];
+				info->relid_map[i] = table->partitions->oids[i];
+#if PG_VERSION_NUM >= 180000
+				info->leafpart_rti_map[i] = (int) first_leaf + table->places[i];
+#endif
+			}
+	}
+	return result;
 }
 
 /* --------------------------------------------------------------------------------- the plan */
@@ -250,8 +232,10 @@ Plan *
 partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list, List *clauses,
 						 List *children)
 {
-	const PartitionScanPath *private = linitial(path->custom_private);
-	const PartitionScanParts *parts = private->parts;
+	const PartitionScanChoice *choice = linitial(path->custom_private);
+	List	   *asked = lsecond(path->custom_private);
+	const PartitionScanParts *parts = choice->parts;
+	bool		is_ordered = path->path.pathkeys != NIL;
 	CustomScan *scan = makeNode(CustomScan);
 	List	   *conditions = extract_actual_clauses(clauses, false);
 	List	   *with_values = NIL;
@@ -268,12 +252,12 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->scan.plan.qual = conditions;
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_exprs = list_make2(copyObject(private->asked),
-									copyObject(find_equalities(conditions, private->asked)));
-	scan->custom_private = list_make4(list_make4_int(rel->relid, first + list_length(parts->tables) - 1,
-													 list_length(parts->leaves), private->rows),
-									  make_pruning(root, rel, parts, first, with_values), copyObject(private->sort),
-									  list_make1_int(private->backward));
+	scan->custom_exprs = list_make2(copyObject(asked), copyObject(find_equalities(conditions, asked)));
+	scan->custom_private = list_make4(list_make3_int(rel->relid, first + list_length(parts->tables) - 1,
+													 list_length(parts->leaves)),
+									  make_pruning(root, rel, parts, first, with_values),
+									  is_ordered ? copyObject(choice->sort) : NULL,
+									  list_make1_int(is_ordered && choice->backward));
 	scan->methods = &partition_scan_methods;
 	return (Plan *) scan;
 }

@@ -229,8 +229,7 @@ partition_reader_begin(PartitionScanState *state, Relation partition)
 	PartitionReader *reader = &state->reader;
 	MemoryContext caller = MemoryContextSwitchTo(state->reading);
 	BlockNumber pages = RelationGetNumberOfBlocks(partition);
-	/* with a row on each page there is nothing to choose */
-	bool		few = pages > FEW_PAGES && (BlockNumber) state->rows < pages;
+	bool		few = pages > FEW_PAGES;
 
 	MemoryContextReset(state->reading);
 	memset(reader, 0, sizeof *reader);
