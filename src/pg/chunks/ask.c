@@ -37,11 +37,20 @@
  */
 #include "chunks/ask.h"
 
-#include "access/genam.h"
+#include "access/attmap.h"
+#include "access/parallel.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
 #include "lib/stringinfo.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "rewrite/rewriteManip.h"
 #include "storage/predicate.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -142,12 +151,13 @@ only_unsummarized(const BfVerdict *ranges)
 }
 
 bool
-chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict)
+chunk_ask_memory(ChunkAsker *asker, Oid chunk, ChunkVerdict *verdict)
 {
 	Oid			index;
 
-	if (asker->cache == NULL ||
-		!chunk_cache_look_up(asker->cache, asker->number, chunk, at, count, asker->search, &asker->few, &index) ||
+	asker->key.chunk = chunk;
+	if (asker->number == 0 ||
+		!chunk_cache_look_up(&asker->key, asker->number, asker->search, &asker->few, &index) ||
 		!bf_index_are_few(&asker->few))
 		return false;
 	if (asker->few.count == 0)
@@ -157,20 +167,48 @@ chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *
 	return true;
 }
 
+void
+chunk_intersect(BfSpans *spans, const BfSpans *other)
+{
+	BfSpans		both = {0};
+
+	for (uint32 i = 0, k = 0; i < spans->count && k < other->count;)
+	{
+		BlockNumber first = Max(spans->spans[i].first, other->spans[k].first);
+		BlockNumber end = Min(spans->spans[i].end, other->spans[k].end);
+
+		if (first < end)
+			bf_index_add_span(&both, first, end);
+		if (spans->spans[i].end < other->spans[k].end)
+			i++;
+		else
+			k++;
+	}
+	*spans = both;
+}
+
+/* Leaves only the few pages in *left. */
+static void
+leave_few(BfSpans *left, const BfPages *few)
+{
+	BfSpans		spans = {0};
+
+	for (uint32 i = 0; i < few->count; i++)
+		bf_index_add_span(&spans, few->blocks[i], few->blocks[i] + 1);
+	chunk_intersect(left, &spans);
+}
+
 /*
- * Asks an open index, and sets *verdict. If there is a cache, it remembers how the index is asked, provided that it may
- * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for Skip that of
- * the index, for chunk_scan() and PartitionScan that of the table.
- *
- * Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The lock is taken
- * before the index is searched, so that every insertion from then on meets the lock.
+ * Asks an open index, as chunk_ask_clause(). Unless asker->explain_only is set, this takes the predicate lock that
+ * index_beginscan() would take. The lock is taken before the index is searched, so that every insertion from then on
+ * meets the lock.
  */
 static void
-ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)
+ask_open_index(ChunkAsker *asker, Relation heap, Relation index, ChunkVerdict *verdict, BfSpans *left)
 {
-	const bool	finds_few = asker->wants_pages || asker->cache != NULL;
 	const Oid	oid = RelationGetRelid(index);
-	BfVerdict	ranges;
+	BfVerdict	ranges = {.maybe = 1};
+	BfSpans		spans;
 	bool		answer;
 
 	if (!asker->explain_only)
@@ -178,48 +216,30 @@ ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered,
 		PredicateLockRelation(index, asker->snapshot);
 		pgstat_count_index_scan(index);
 	}
-	if (asker->cache != NULL)
-		answer = chunk_cache_ask(asker->cache, asker->number, remembered, heap, index, asker->search, &asker->few);
+	asker->key.chunk = RelationGetRelid(heap);
+	if (asker->number != 0)
+		answer = chunk_cache_ask(&asker->key, asker->number, heap, index, asker->search, &asker->few);
 	else
-		answer = bf_index_ask(asker->search, index, heap, finds_few ? &asker->few : NULL, NULL);
+		answer = bf_index_ask(asker->search, index, heap, &asker->few, NULL);
 	if (!answer)
-		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = oid};
-	else if (!asker->wants_reason)
-		set_maybe(verdict, oid, 0);
-	else if (finds_few && bf_index_are_few(&asker->few))
-		set_maybe(verdict, oid, only_unsummarized(&asker->few.ranges));
-	else
 	{
-		(void) bf_index_ask(asker->search, index, heap, NULL, &ranges);
-		set_maybe(verdict, oid, only_unsummarized(&ranges));
+		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = oid};
+		return;
 	}
-}
-
-void
-chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict)
-{
-	Relation	index;
-
-	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	if (!IsMVCCSnapshot(asker->snapshot))
+	if (bf_index_are_few(&asker->few))
+		ranges = asker->few.ranges;
+	else if (asker->wants_reason)
+		(void) bf_index_ask(asker->search, index, heap, NULL, &ranges);
+	set_maybe(verdict, oid, only_unsummarized(&ranges));
+	if (left == NULL)
 		return;
-	index = chunk_open_index(heap, oid, bf_index_am_oid());
-	if (index == NULL)
-		return;
-	ask_open_index(asker, heap, index, oid, verdict);
-	relation_close(index, AccessShareLock);
-}
-
-bool
-chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid oid, BfSpans *spans)
-{
-	Relation	index = chunk_open_index(heap, oid, bf_index_am_oid());
-
-	if (index == NULL)
-		return false;
-	bf_index_find_spans(asker->search, index, heap, spans);
-	relation_close(index, AccessShareLock);
-	return true;
+	if (bf_index_are_few(&asker->few))
+		leave_few(left, &asker->few);
+	else if (asker->wants_pages)
+	{
+		bf_index_find_spans(asker->search, index, heap, &spans);
+		chunk_intersect(left, &spans);
+	}
 }
 
 bool
@@ -245,8 +265,9 @@ chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 {
 	memset(clause, 0, sizeof *clause);
 	clause->clause = node;
+	clause->varno = 1;
 	clause->value = value;
-	clause->method = bf_index_am_oid();
+	clause->by_value = true;	/* the value lives as long as the clause */
 	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
 }
 
@@ -258,114 +279,298 @@ are_alike(const QuestionKey *a, const QuestionKey *b)
 		a->collation == b->collation && a->function == b->function;
 }
 
-/* The value that a key searches for. */
-static Datum
-value_of(const ChunkClause *clause, const QuestionKey *key)
-{
-	return key->argument != NULL && IsA(key->argument, Const) ? ((const Const *) key->argument)->constvalue :
-		clause->value;
-}
-
 /*
  * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the last search
  * is used again.
  */
 static void
-set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
+set_search(ChunkClause *clause, const QuestionKey *key)
 {
+	const bool	is_constant = key->argument != NULL && IsA(key->argument, Const);
 	MemoryContext caller;
 
-	clause->asker.snapshot = snapshot;
 	if (clause->asker.search != NULL && are_alike(&clause->key, key))
 		return;
 	MemoryContextReset(clause->context);
-	chunk_set_scan_key(&clause->entry, key, value_of(clause, key));
+	ScanKeyEntryInitialize(&clause->entry, key->flags, key->column, key->strategy, key->subtype, key->collation,
+						   key->function, is_constant ? ((const Const *) key->argument)->constvalue : clause->value);
 	clause->key = *key;
 	clause->key.argument = NULL;	/* the argument does not live as long as the clause */
 	caller = MemoryContextSwitchTo(clause->context);
-	clause->asker.search = bf_index_begin_search(&clause->entry, 1, snapshot);
+	if ((key->flags & SK_SEARCHNULL) == 0)
+		clause->entry.sk_argument = datumCopy(clause->entry.sk_argument, clause->by_value, clause->length);
+	clause->asker.search = bf_index_begin_search(&clause->entry, 1, clause->asker.snapshot);
 	MemoryContextSwitchTo(caller);
 }
 
-/* Returns the table's indexes if one may answer the clause for this snapshot. */
-static List *
-indexes_to_ask(const ChunkClause *clause, Relation heap, Snapshot snapshot)
-{
-	return OidIsValid(clause->method) && IsMVCCSnapshot(snapshot) && heap->rd_rel->relhasindex ?
-		RelationGetIndexList(heap) : NIL;
-}
-
-/*
- * Opens this one of the indexes if it can answer the clause, and sets *key. Otherwise returns NULL, and leaves nothing
- * locked.
- */
-static Relation
-open_to_ask(ChunkClause *clause, Relation heap, const List *indexes, Oid oid, QuestionKey **key)
-{
-	Relation	index;
-	List	   *keys;
-
-	/* If there is only one index, it is cheaper to open it than to look up its access method first. */
-	if (list_length(indexes) > 1 && !chunk_has_method(oid, clause->method))
-		return NULL;
-	index = chunk_open_index(heap, oid, clause->method);
-	if (index == NULL)
-		return NULL;
-	keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, list_make1(clause->clause), &clause->known);
-	if (keys == NIL)
-	{
-		relation_close(index, AccessShareLock);
-		return NULL;
-	}
-	*key = linitial(keys);
-	return index;
-}
-
 void
-chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict)
+chunk_ask_clause(ChunkClause *clause, Relation heap, ChunkVerdict *verdict, BfSpans *left)
 {
-	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
+	Oid			method = bf_index_am_oid();
+	List	   *indexes = clause->indexes;
 	ListCell   *cell;
 
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
 	clause->asker.few.attribute = 0;
+	if (!OidIsValid(method) || !IsMVCCSnapshot(clause->asker.snapshot))
+		return;
+	if (indexes == NIL && heap->rd_rel->relhasindex)
+		indexes = RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
-		QuestionKey *key;
-		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
+		IndexOptInfo *info;
+		QuestionKey key;
+		Relation	index;
 
+		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
+		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), method))
+			continue;
+		index = chunk_open_index(heap, lfirst_oid(cell), method);
 		if (index == NULL)
 			continue;
-		set_search(clause, key, snapshot);
-		ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
+		info = chunk_index_info(index, clause->varno);
+		info->predOK = clause->indexes != NIL;
+		if (chunk_find_key(info, clause->varno, clause->clause, &key))
+		{
+			set_search(clause, &key);
+			ask_open_index(&clause->asker, heap, index, verdict, left);
+		}
 		relation_close(index, AccessShareLock);
 		if (!chunk_is_read(verdict))
 			break;
 	}
 }
 
-bool
-chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages)
+/* ------------------------------------------------------ what a node asks about */
+
+/* Returns what a comparison compares its column with; NULL: nothing that is evaluated. */
+static Expr *
+argument_of(const Node *clause)
 {
-	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
+	const ListCell *cell;
+
+	if (IsA(clause, ScalarArrayOpExpr))
+		return lsecond(((const ScalarArrayOpExpr *) clause)->args);
+	if (IsA(clause, OpExpr))
+		foreach(cell, ((const OpExpr *) clause)->args)
+			if (!contain_var_clause(lfirst(cell)))
+				return lfirst(cell);
+	return NULL;
+}
+
+/* Sets where the cache remembers how indexes are asked about a comparison. */
+static void
+set_cache_key(ChunkQuestion *comparison, const ChunkAsking *asking)
+{
+	const bool	any = IsA(comparison->clause, ScalarArrayOpExpr);
+	List	   *sides;
+	const Node *column;
+
+	if (comparison->argument == NULL)
+		return;
+	sides = any ? ((ScalarArrayOpExpr *) comparison->clause)->args : ((OpExpr *) comparison->clause)->args;
+	column = linitial(sides) == comparison->argument ? lsecond(sides) : linitial(sides);
+	while (IsA(column, RelabelType))
+		column = (const Node *) ((const RelabelType *) column)->arg;
+	comparison->key.parent = RelationGetRelid(asking->node->ss_currentRelation);
+	comparison->key.column = IsA(column, Var) ? ((const Var *) column)->varattno : 0;
+	comparison->key.any = any;
+	comparison->key.locked_before = true;
+	comparison->key.operator = any ? ((ScalarArrayOpExpr *) comparison->clause)->opno :
+		((OpExpr *) comparison->clause)->opno;
+	comparison->key.collation = exprInputCollation(comparison->clause);
+}
+
+static void
+make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
+{
+	memset(question, 0, sizeof *question);
+	if (is_orclause(clause) || is_andclause(clause))
+	{
+		chunk_make_question(asking, question, ((BoolExpr *) clause)->args);
+		question->combines = ((BoolExpr *) clause)->boolop;
+		return;
+	}
+	question->combines = NOT_EXPR;
+	question->clause = clause;
+	question->number = asking->comparisons++;
+	question->argument = argument_of(clause);
+	set_cache_key(question, asking);
+}
+
+void
+chunk_make_question(ChunkAsking *asking, ChunkQuestion *question, List *conditions)
+{
 	ListCell   *cell;
 
-	foreach(cell, indexes)
-	{
-		QuestionKey *key;
-		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
-		ScanKeyData entry;
-		IndexScanDesc scan;
+	memset(question, 0, sizeof *question);
+	question->combines = AND_EXPR;
+	question->count = list_length(conditions);
+	question->parts = palloc(question->count * sizeof(ChunkQuestion) + 1);
+	foreach(cell, conditions)
+		make_part(asking, &question->parts[foreach_current_index(cell)], lfirst(cell));
+}
 
-		if (index == NULL)
-			continue;
-		chunk_set_scan_key(&entry, key, value_of(clause, key));
-		scan = sb_index_beginscan_bitmap(index, snapshot, 1);
-		index_rescan(scan, &entry, 1, NULL, 0);
-		(void) index_getbitmap(scan, pages);
-		index_endscan(scan);
-		relation_close(index, AccessShareLock);
+void
+chunk_forget_values(ChunkQuestion *question)
+{
+	question->evaluated = false;
+	for (int i = 0; i < question->count; i++)
+		chunk_forget_values(&question->parts[i]);
+}
+
+void
+chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison)
+{
+	PlanState  *node = &asking->node->ps;
+	const Const *constant = (const Const *) comparison->argument;
+	MemoryContext caller;
+	int16		length;
+	bool		by_value;
+
+	if (comparison->evaluated || comparison->argument == NULL)
+		return;
+	comparison->evaluated = true;
+	if (IsA(constant, Const))
+	{
+		comparison->value = constant->constvalue;
+		comparison->isnull = constant->constisnull;
+		return;
+	}
+	caller = MemoryContextSwitchTo(node->state->es_query_cxt);
+	if (comparison->state == NULL)
+		comparison->state = ExecInitExpr(comparison->argument, node);
+	MemoryContextSwitchTo(asking->context);
+	comparison->value = ExecEvalExprSwitchContext(comparison->state, node->ps_ExprContext, &comparison->isnull);
+	get_typlenbyval(exprType((Node *) comparison->argument), &length, &by_value);
+	if (!comparison->isnull)
+		comparison->value = datumCopy(comparison->value, by_value, length);
+	MemoryContextSwitchTo(caller);
+}
+
+/* Returns a search for the value that a comparison has now. */
+static ChunkClause *
+find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
+{
+	const EState *estate = asking->node->ps.state;
+	const Oid	type = comparison->argument != NULL ? exprType((Node *) comparison->argument) : BOOLOID;
+	ChunkClause *search;
+	ChunkCacheKey *key;
+
+	while (list_length(*asking->searches) <= comparison->number)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+
+		search = palloc(sizeof(ChunkClause));
+		chunk_prepare_clause(search, NULL, 0);
+		*asking->searches = lappend(*asking->searches, search);
+		MemoryContextSwitchTo(caller);
+	}
+	search = list_nth(*asking->searches, comparison->number);
+	key = &search->asker.key;
+	if (comparison->argument == NULL || search->type != type || key->operator != comparison->key.operator ||
+		key->collation != comparison->key.collation || key->any != comparison->key.any ||
+		!datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length))
+		search->asker.search = NULL;
+	search->type = type;
+	get_typlenbyval(type, &search->length, &search->by_value);
+	search->value = comparison->value;
+	search->varno = ((Scan *) asking->node->ps.plan)->scanrelid;
+	search->indexes = asking->indexes;
+	search->asker.snapshot = estate->es_snapshot;
+	search->asker.wants_reason = estate->es_instrument != 0;
+	search->asker.wants_pages = asking->wants_pages;
+	search->asker.key = comparison->key;
+	search->asker.number = comparison->key.column != 0 ? chunk_cache_begin(estate->es_snapshot, true) : 0;
+	return search;
+}
+
+/* Opens a table, and asks about a comparison with the numbers that its columns have there. */
+static void
+ask_table(const ChunkAsking *asking, ChunkClause *search, Node *clause, Oid oid, ChunkVerdict *verdict, BfSpans *left)
+{
+	Relation	table = table_open(oid, IsParallelWorker() ? AccessShareLock : NoLock);
+	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(table),
+													  RelationGetDescr(asking->node->ss_currentRelation));
+	bool		whole_row;
+
+	search->clause = map == NULL ? clause :
+		map_variable_attnos(clause, (int) search->varno, 0, map, InvalidOid, &whole_row);
+	chunk_ask_clause(search, table, verdict, left);
+	table_close(table, NoLock);
+}
+
+static bool
+ask_comparison(ChunkAsking *asking, ChunkQuestion *comparison, Oid table, ChunkVerdict *why, BfSpans *left)
+{
+	ChunkVerdict verdict;
+	ChunkClause *search;
+
+	if (!asking->may_evaluate && !comparison->evaluated && comparison->argument != NULL &&
+		!chunk_is_plain_value((Node *) comparison->argument, asking->node->ps.state))
+	{
+		asking->left_out = true;
 		return true;
 	}
-	return false;
+	chunk_evaluate(asking, comparison);
+	if (comparison->isnull)
+		return false;			/* the operator is strict */
+	search = find_search(asking, comparison);
+	if (!chunk_ask_memory(&search->asker, table, &verdict))
+		ask_table(asking, search, comparison->clause, table, &verdict, left);
+	else if (left != NULL && chunk_is_read(&verdict))
+		leave_few(left, &search->asker.few);
+	if (!chunk_is_read(&verdict) || (left != NULL && left->count == 0))
+		return false;
+	*why = verdict;
+	return true;
+}
+
+/* Returns the pages that are in one of the two or in both. */
+static BfSpans
+unite(const BfSpans *a, const BfSpans *b)
+{
+	BfSpans		both = {0};
+	BlockNumber end = 0;		/* all pages before this one were looked at */
+
+	for (uint32 i = 0, k = 0; i < a->count || k < b->count;)
+	{
+		const BfSpan *span = k == b->count || (i < a->count && a->spans[i].first < b->spans[k].first) ?
+			&a->spans[i++] : &b->spans[k++];
+
+		if (span->end > end)
+			bf_index_add_span(&both, Max(span->first, end), span->end);
+		end = Max(end, span->end);
+	}
+	return both;
+}
+
+bool
+chunk_ask(ChunkAsking *asking, ChunkQuestion *question, Oid table, ChunkVerdict *why, BfSpans *left)
+{
+	BfSpans		of_arms = {0};
+	bool		any = false;
+
+	if (question->combines == NOT_EXPR)
+		return ask_comparison(asking, question, table, why, left);
+	for (int i = 0; i < question->count; i++)
+	{
+		BfSpans		of_arm = left != NULL ? *left : (BfSpans) {0};
+
+		if (question->combines == AND_EXPR)
+		{
+			if (!chunk_ask(asking, &question->parts[i], table, why, left))
+				return false;
+		}
+		else if (chunk_ask(asking, &question->parts[i], table, why, left != NULL ? &of_arm : NULL))
+		{
+			any = true;
+			if (left == NULL)
+				break;
+			of_arms = unite(&of_arms, &of_arm);
+		}
+	}
+	if (question->combines == OR_EXPR && left != NULL)
+		*left = of_arms;
+	return question->combines == AND_EXPR || any;
 }

@@ -8,7 +8,7 @@
 
 #include "base/compat.h"
 
-#include "nodes/tidbitmap.h"
+#include "nodes/execnodes.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -68,53 +68,28 @@ extern char *chunk_reasons_text(const int64 *because);
 
 /* ------------------------------------------------------------------- asking */
 
-/*
- * Keys (chunk_question.h) about which many indexes are asked, one index after the other, and how the indexes are
- * asked. All fields are zero at first.
- */
+/* How indexes are asked, one after the other. All fields are zero at first. */
 typedef struct ChunkAsker
 {
 	Snapshot	snapshot;		/* of the search */
 	BfSearch   *search;			/* the search for the keys */
-	/*
-	 * for a plain EXPLAIN, chunk_scan_explain() and estimates of the planner: no predicate lock is taken, and no
-	 * index scan is counted
-	 */
-	bool		explain_only;
+	bool		explain_only;	/* for chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
-	bool		wants_pages;	/* `few` is to be set; with a cache it is set in any case */
-	ChunkCache *cache;			/* what is remembered of the indexes; NULL: there is no cache */
-	uint64		number;			/* the number that the cache has given the snapshot (chunk_cache_find()) */
+	bool		wants_pages;	/* find the pages also if they are more than few; this takes a second search */
+	uint64		number;			/* the number that the cache has given the snapshot; 0: the cache is not used */
+	ChunkCacheKey key;			/* where it is remembered how the indexes are asked */
 	BfPages		few;			/* the pages that the index asked last has named */
 } ChunkAsker;
 
 /*
- * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk. `chunk` is
- * the OID of the chunk; Skip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
- * chunks that are asked one after the other.
+ * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk.
  *
  * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
  * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if no index was
  * asked in this search before, if nothing is remembered that is surely true for the snapshot, or if the index has
  * named more than BF_FEW_PAGES pages.
  */
-extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
-
-/*
- * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys, and sets *verdict.
- * Its reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable, or if the snapshot is not an MVCC
- * snapshot. Takes the predicate lock that an index scan would take, and counts as an index scan, unless
- * asker->explain_only is set. A cache may remember under the index's OID how the index is asked (chunk_cache_ask()).
- * REQUIRES: the heap is locked.
- */
-extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
-
-/*
- * Sets *spans to the pages that may hold a row, as the index says that was asked last by chunk_ask_index() or
- * chunk_ask_memory(). Takes no predicate lock, and does not count as an index scan: that question did. Returns false if
- * the index can no longer be asked. REQUIRES: the heap is locked.
- */
-extern bool chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid index, BfSpans *spans);
+extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, ChunkVerdict *verdict);
 
 /*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
@@ -129,13 +104,16 @@ extern bool chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid inde
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);
 
-/* A clause about which many tables are asked. It has one constant, which is not NULL, and one Var, with varno 1. */
+/* A comparison about which many tables are asked. Its columns belong to one table. */
 typedef struct ChunkClause
 {
 	Node	   *clause;
-	Datum		value;
-	Oid			method;			/* bf_index_am_oid(); InvalidOid if there are no indexes to ask */
-	ChunkOperator known;
+	Index		varno;			/* the number of the table in it */
+	Datum		value;			/* which is searched for; not NULL */
+	Oid			type;			/* of the value, for chunk_ask() */
+	int16		length;			/* of this type */
+	bool		by_value;
+	List	   *indexes;		/* OIDs of those that can answer, partial ones too; NIL: they are looked for in each table */
 	ChunkAsker	asker;
 
 	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */
@@ -145,24 +123,73 @@ typedef struct ChunkClause
 } ChunkClause;
 
 /*
- * Sets up *clause for a condition (`node`) with this constant. The memory is taken from the current context, which
- * must live as long as *clause.
+ * Sets up *clause for a comparison (`node`) with this value. The memory is taken from the current context, which must
+ * live as long as *clause.
  */
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
- * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. Of
- * the indexes that a cache may remember (chunk_cache_ask()), it remembers the last one, under the table's OID.
- * REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the snapshot sees.
+ * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. Takes
+ * the predicate locks that index scans would take, and counts as such, unless asker.explain_only is set. Of the indexes
+ * that a cache may remember (chunk_cache_ask()), it remembers the last one. Leaves only those pages in *left that may
+ * hold a row, if `left` is not NULL. REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one
+ * that the snapshot sees.
  */
-extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
+extern void chunk_ask_clause(ChunkClause *clause, Relation heap, ChunkVerdict *verdict, BfSpans *left);
+
+/* Leaves only those pages in *spans that are in *other too. */
+extern void chunk_intersect(BfSpans *spans, const BfSpans *other);
+
+/* ------------------------------------------------------ what a node asks about */
 
 /*
- * Adds the pages that may hold rows which satisfy the clause to *pages, by the first index that can answer it. Returns
- * false if there is none. Takes the predicate lock of an index scan, and counts as one. REQUIRES: as
- * chunk_ask_clause().
+ * A condition, while a node is executed: AND or OR of others, or a comparison. It is made from an expression, and each
+ * comparison is asked by itself. One that no index answers says "maybe".
  */
-extern bool chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages);
+typedef struct ChunkQuestion
+{
+	BoolExprType combines;		/* AND_EXPR or OR_EXPR of `parts`; NOT_EXPR: it has none, and is a comparison */
+	int			count;
+	struct ChunkQuestion *parts;
+
+	Node	   *clause;
+	Expr	   *argument;		/* what is evaluated; NULL: nothing */
+	ExprState  *state;
+	int			number;			/* comparisons are counted from 0 */
+	ChunkCacheKey key;			/* `operator` is InvalidOid if there is no argument, `column` 0 if it is no column */
+	/* for one scan: */
+	bool		evaluated;
+	bool		isnull;			/* no row satisfies the comparison */
+	Datum		value;			/* in ChunkAsking.context */
+} ChunkQuestion;
+
+/* A node that asks, with the tables that it scans. The scan's current relation has the columns of the conditions. */
+typedef struct ChunkAsking
+{
+	ScanState  *node;
+	MemoryContext context;		/* for what lives as long as the values */
+	List	  **searches;		/* ChunkClauses, by the numbers of comparisons; the Skips of an execution share theirs */
+	List	   *indexes;		/* as in ChunkClause */
+	bool		wants_pages;	/* as in ChunkAsker */
+	int			comparisons;	/* how many there are */
+	bool		may_evaluate;	/* if it is not set, only values are used whose evaluation runs nothing that may fail */
+	bool		left_out;		/* so a comparison was left out, and has said "maybe" */
+} ChunkAsking;
+
+/* Makes a question (an AND) of these conditions. */
+extern void chunk_make_question(ChunkAsking *asking, ChunkQuestion *question, List *conditions);
+
+/* Forgets the values, for the next scan. */
+extern void chunk_forget_values(ChunkQuestion *question);
+
+/* Evaluates the argument of a comparison, unless this was done in this scan. */
+extern void chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison);
+
+/*
+ * May this table hold rows that satisfy the condition? If it may, sets *why. If `left` is not NULL, leaves only those
+ * pages in *left that may hold one. REQUIRES: the table is locked, unless this is a parallel worker.
+ */
+extern bool chunk_ask(ChunkAsking *asking, ChunkQuestion *question, Oid table, ChunkVerdict *why, BfSpans *left);
 
 #endif

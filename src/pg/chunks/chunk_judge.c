@@ -66,8 +66,8 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	if (scan->column > columns->natts ||
 		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), name) != 0)
 		scan->var->varattno = get_attnum(RelationGetRelid(chunk), name);
-	scan->index_clause.asker.wants_pages = may_look(scan);
-	chunk_ask_clause(&scan->index_clause, chunk, GetActiveSnapshot(), verdict);
+	scan->index_clause.asker.snapshot = GetActiveSnapshot();
+	chunk_ask_clause(&scan->index_clause, chunk, verdict, NULL);
 	scan->var->varattno = scan->column;
 }
 
@@ -176,7 +176,7 @@ open_chunk(ChunkScan *scan, Oid oid)
 void
 chunk_use_cache(ChunkScan *scan)
 {
-	ChunkCacheKey key;
+	ChunkCacheKey *key = &scan->index_clause.asker.key;
 
 	/*
 	 * The cache is not used with a summary table, which is asked first. Nor is it used if there are extensions that
@@ -185,13 +185,12 @@ chunk_use_cache(ChunkScan *scan)
 	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return;
-	memset(&key, 0, sizeof key);
-	key.parent = RelationGetRelid(scan->parent);
-	key.column = scan->column;
-	key.any = scan->any;
-	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
-	key.collation = exprInputCollation((Node *) scan->clause);
-	scan->index_clause.asker.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.asker.number);
+	key->parent = RelationGetRelid(scan->parent);
+	key->column = scan->column;
+	key->any = scan->any;
+	key->operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	key->collation = exprInputCollation((Node *) scan->clause);
+	scan->index_clause.asker.number = chunk_cache_begin(GetActiveSnapshot(), false);
 }
 
 /* Closes a chunk, and unlocks it if `unlock` is set and it need not stay locked. */
@@ -215,7 +214,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 
 	CHECK_FOR_INTERRUPTS();
 	memset(verdict, 0, sizeof *verdict);
-	known = chunk_ask_memory(asker, oid, number, list_length(scan->chunks), verdict);
+	known = chunk_ask_memory(asker, oid, verdict);
 	if (known && !chunk_is_read(verdict))
 		return NULL;
 	caller = MemoryContextSwitchTo(scan->chunk_context);
@@ -228,7 +227,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	chunk_require_own_rows(scan->engines, chunk);
 	chunk_require_readable(chunk);
 	/* before the chunk was locked, another transaction may have changed it */
-	if (!known || !chunk_cache_is_fresh(asker->cache, oid))
+	if (!known || !chunk_cache_is_fresh(&asker->key))
 		judge(scan, chunk, verdict);
 	in_vain = chunk_is_read(verdict) && may_look(scan) &&
 		!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());

@@ -80,7 +80,6 @@ typedef struct Build
 	double		keys;			/* how many are expected */
 	bool		is_expected;	/* `expected` is set, from the first index that was found */
 	BfExpectation expected;
-	ChunkFinder finder;
 	bool		any;			/* a table will be asked */
 } Build;
 
@@ -139,17 +138,6 @@ find_type(const IndexOptInfo *info, const QuestionKey *key, Oid *type)
 	return true;
 }
 
-static const IndexOptInfo *
-info_of(const RelOptInfo *rel, Oid index)
-{
-	ListCell   *cell;
-
-	foreach(cell, rel->indexlist)
-		if (lfirst_node(IndexOptInfo, cell)->indexoid == index)
-			return lfirst(cell);
-	return NULL;
-}
-
 /* Sets what is expected of an index that is asked about the keys. All indexes are taken to be like the first one. */
 static bool
 set_expected(Build *build, Oid oid, AttrNumber column)
@@ -187,40 +175,33 @@ clause_for(PlannerInfo *root, Node *clause, Index table, RelOptInfo *rel)
  * Lowers *share to the share of the table that is expected to be left.
  */
 static SkipJoinKey *
-find_key(Build *build, RelOptInfo *rel, const CollectedClause *collected, double *share)
+find_key(Build *build, RelOptInfo *rel, const List *indexes, const CollectedClause *collected, double *share)
 {
 	Node	   *clause = clause_for(build->root, (Node *) collected->clause->clause, collected->table, rel);
-	ListCell   *cell;
-	ListCell   *inner;
+	const ListCell *cell;
 
 	if (clause == NULL || !restriction_is_securely_promotable(collected->clause, rel))
 		return NULL;
-	foreach(cell, chunk_questions(rel->indexlist, rel->relid,
-								  lcons(clause, extract_actual_clauses(rel->baserestrictinfo, false)), &build->finder))
+	foreach(cell, indexes)
 	{
-		const ChunkQuestion *question = lfirst(cell);
+		const IndexOptInfo *index = lfirst(cell);
+		QuestionKey key;
+		SkipJoinKey *found;
+		Oid			type;
+		double		holding;	/* the expected share of the ranges that have one of the rows */
 
-		foreach(inner, question->keys)
-		{
-			const QuestionKey *key = lfirst(inner);
-			const IndexOptInfo *info = info_of(rel, question->index);
-			SkipJoinKey *found;
-			Oid			type;
-			double		holding;	/* the expected share of the ranges that have one of the rows */
-
-			if (!equal(key->argument, collected->inner) || !find_type(info, key, &type) ||
-				!set_expected(build, question->index, key->column))
-				continue;
-			holding = 1 - pow(1 - Min(1, (double) build->expected.pages_per_range / Max(rel->pages, 1)),
-							  collected->rows * rel->tuples / Max(collected->all, 1));
-			*share = Min(*share, holding + (1 - holding) * build->expected.in_vain);
-			found = palloc(sizeof(SkipJoinKey));
-			found->source = build->source;
-			found->set = number_of_set(build->source, collected->inner, type, info->indexcollations[key->column - 1]);
-			found->index = question->index;
-			found->column = key->column;
-			return found;
-		}
+		if (!chunk_find_key(index, rel->relid, clause, &key) || !equal(key.argument, collected->inner) ||
+			!find_type(index, &key, &type) || !set_expected(build, index->indexoid, key.column))
+			continue;
+		holding = 1 - pow(1 - Min(1, (double) build->expected.pages_per_range / Max(rel->pages, 1)),
+						  collected->rows * rel->tuples / Max(collected->all, 1));
+		*share = Min(*share, holding + (1 - holding) * build->expected.in_vain);
+		found = palloc(sizeof(SkipJoinKey));
+		found->source = build->source;
+		found->set = number_of_set(build->source, collected->inner, type, index->indexcollations[key.column - 1]);
+		found->index = index->indexoid;
+		found->column = key.column;
+		return found;
 	}
 	return NULL;
 }
@@ -239,17 +220,17 @@ build_scan(Build *build, Path *path, Cost startup)
 	Path	   *below = is_skip ? linitial(((CustomPath *) path)->custom_paths) : path;
 	List	   *private = is_skip ? ((CustomPath *) path)->custom_private : NIL;
 	List	   *joins = is_skip ? list_copy(list_nth(private, SKIP_JOINS)) : NIL;
+	List	   *indexes = IS_SIMPLE_REL(rel) ? skip_indexes_of(rel, build->root->simple_rte_array[rel->relid]) : NIL;
 	double		share = 1;
 	CustomPath *skip;
 	ListCell   *cell;
 	int			before = list_length(joins);
 
-	if (!IS_SIMPLE_REL(rel) || !skip_can_ask(rel, build->root->simple_rte_array[rel->relid]) ||
-		!skip_can_be_above(below))
+	if (indexes == NIL || !skip_can_be_above(below))
 		return path;
 	foreach(cell, build->clauses)
 	{
-		SkipJoinKey *key = find_key(build, rel, lfirst(cell), &share);
+		SkipJoinKey *key = find_key(build, rel, indexes, lfirst(cell), &share);
 
 		if (key != NULL)
 			joins = lappend(joins, key);
@@ -257,8 +238,8 @@ build_scan(Build *build, Path *path, Cost startup)
 	if (list_length(joins) == before)
 		return path;
 	build->any = true;
-	skip = skip_make_path(below, is_skip ? list_nth(private, SKIP_QUESTIONS) : NIL,
-						  is_skip ? list_nth(private, SKIP_ARGUMENTS) : NIL, joins);
+	skip = skip_make_path(below, is_skip ? list_nth(private, SKIP_INDEXES) : NIL,
+						  is_skip ? list_nth(private, SKIP_CONDITIONS) : NIL, joins);
 	/* the pages of an index are read in ascending order */
 	skip_set_cost(&skip->path, path, share, MOST_SHARE_WITH_KEYS, build->expected.pages * seq_page_cost);
 	skip->path.rows = clamp_row_est(path->rows * share);

@@ -7,7 +7,6 @@
  *   partition_scan_parts.c   finds, prunes, locks and measures the partitions
  *   partition_scan_paths.c   makes the node's paths; expands a table late
  *   partition_scan_plan.c    makes the plan, with PostgreSQL's own run-time pruning
- *   partition_scan_ask.c     which conditions indexes are asked about; asks
  *   partition_scan_read.c    reads one partition
  *   partition_scan_exec.c    executes and explains the node
  */
@@ -139,60 +138,6 @@ extern void partition_scan_init(void);
 /* The hook for the paths of each relation (chunk_paths.c). */
 extern void partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
-/* -------------------------------------------------------------------------------- questions */
-
-/*
- * Opens the bf indexes of the parent (a list of Relation), which stand for those of its partitions. They may be
- * invalid, as long as not all partitions have one.
- */
-extern List *partition_scan_open_indexes(Relation parent);
-extern void partition_scan_close_indexes(List *indexes);
-
-/* Can these indexes answer the clause, or a part of it that must be true? It may have values of other tables. */
-extern bool partition_scan_is_answered(List *indexes, Index relid, Node *clause);
-
-/* A condition, or a part of one, while the node is executed. */
-typedef struct PartitionScanQuestion
-{
-	BoolExprType combines;		/* AND_EXPR or OR_EXPR of `parts`; NOT_EXPR: it has none, and is a comparison */
-	int			count;
-	struct PartitionScanQuestion *parts;
-
-	Node	   *clause;			/* with varno 1; from evaluate() on the value stands in it */
-	Node	  **side;			/* the place of the value in `clause`; NULL if it has none */
-	Node	   *value;
-	ExprState  *state;
-	bool		plain;			/* the evaluation calls no function */
-	/* for one scan: */
-	bool		evaluated;
-	bool		is_null;		/* no row satisfies the condition */
-	ChunkClause ask;
-} PartitionScanQuestion;
-
-typedef struct PartitionScanState PartitionScanState;
-
-/* Makes a question (an AND) of these conditions. */
-extern void partition_scan_make_question(PartitionScanQuestion *question, List *conditions, PartitionScanState *state);
-
-/* Forgets the values and what was asked with them. */
-extern void partition_scan_forget(PartitionScanQuestion *question);
-
-/*
- * May partition number `at` hold rows that satisfy the condition? If it may, sets *reason. Evaluates a value when it is
- * first needed.
- */
-extern bool partition_scan_ask(PartitionScanState *state, PartitionScanQuestion *question, int at, ChunkReason *reason);
-
-/*
- * Adds to *pages the pages of a partition that may hold rows which satisfy the condition. Returns false if indexes
- * cannot tell; then *pages is of no use. `map` is as in PartitionScanState.
- */
-extern bool partition_scan_find_pages(PartitionScanState *state, PartitionScanQuestion *question, Relation partition,
-									  const AttrMap *map, TIDBitmap **pages);
-
-/* Evaluates the value of a comparison, unless this was done before. */
-extern void partition_scan_evaluate(PartitionScanState *state, PartitionScanQuestion *question);
-
 /* -------------------------------------------------------------------------------- execution */
 
 /* A partition that is being read. */
@@ -211,15 +156,17 @@ typedef struct PartitionReader
 	AttrMap    *map;			/* for each column of the parent, the partition's; NULL: they are the same */
 } PartitionReader;
 
-struct PartitionScanState
+typedef struct PartitionScanState
 {
 	CustomScanState css;
 	int			count;			/* of leaf partitions */
 	int			first_entry;	/* the number of the first one's entry in the statement's range table */
 	bool		backward;
 	Sort	   *sort;
-	PartitionScanQuestion question;
-	PartitionScanQuestion equalities;
+	ChunkAsking asking;
+	List	   *searches;
+	ChunkQuestion question;
+	ChunkQuestion equalities;
 	Bitmapset  *parameters;		/* those on which the questions and pruning depend */
 	PartitionPruneState *pruning;
 	int		   *subplans;		/* numbers of the partitions that early pruning has left, in this order */
@@ -235,10 +182,6 @@ struct PartitionScanState
 	int			read_count;
 	int			next;			/* index in read[] */
 	bool		all_open;
-	enum
-	{
-		PAGES_UNKNOWN, HAS_NO_PAGES, HAS_PAGES
-	}			pages;			/* has a partition that may be read any pages? */
 	PartitionReader reader;
 	bool		found;			/* the partition that is being read had a row */
 	Tuplesortstate *sorter;
@@ -251,7 +194,7 @@ struct PartitionScanState
 	int64		read_total;
 	int64		in_vain;
 	int64		because[CHUNK_REASONS];
-};
+} PartitionScanState;
 
 /* Opens partition number `at`. It stays open until the statement's execution ends. */
 extern Relation partition_scan_open(PartitionScanState *state, int at);

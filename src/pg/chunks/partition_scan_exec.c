@@ -18,6 +18,8 @@
 #include "executor/nodeSubplan.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/bufmgr.h"
 #include "parser/parsetree.h"
 #include "storage/lock.h"
 #include "utils/lsyscache.h"
@@ -131,6 +133,17 @@ begin_pruning(PartitionScanState *state, PartitionPruneInfo *plan, int offset)
 	state->parameters = bms_add_members(state->parameters, state->pruning->execparamids);
 }
 
+/* Adds the parameters of an expression that are set during the execution. */
+static bool
+find_parameters(Node *node, Bitmapset **parameters)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
+	return expression_tree_walker(node, find_parameters, parameters);
+}
+
 /* ------------------------------------------------------------- changes by the own session */
 
 /*
@@ -215,8 +228,15 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
 	node->ss.ps.ps_ProjInfo = NULL;
 	ExecAssignScanProjectionInfoWithVarno(&node->ss, plan->scan.scanrelid);
-	partition_scan_make_question(&state->question, list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED), state);
-	partition_scan_make_question(&state->equalities, list_nth(plan->custom_exprs, PARTITION_SCAN_EQUALITIES), state);
+	state->asking = (ChunkAsking) {
+		.node = &node->ss,
+		.context = state->context,
+		.searches = &state->searches,
+		.wants_pages = true,
+	};
+	chunk_make_question(&state->asking, &state->question, list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED));
+	chunk_make_question(&state->asking, &state->equalities, list_nth(plan->custom_exprs, PARTITION_SCAN_EQUALITIES));
+	find_parameters((Node *) plan->custom_exprs, &state->parameters);
 }
 
 /* ----------------------------------------------------------------------------- deciding */
@@ -263,27 +283,62 @@ prune(PartitionScanState *state)
 	state->pruned += state->count - state->read_count;
 }
 
-/* Leaves only those partitions in read[] that may hold rows, and opens them. */
+/* Has a partition that may be read any pages? */
+static bool
+has_pages(PartitionScanState *state)
+{
+	for (int i = 0; i < state->read_count; i++)
+		if (RelationGetNumberOfBlocks(partition_scan_open(state, state->read[i])) > 0)
+			return true;
+	return false;
+}
+
+/* Leaves only those partitions in read[] that may hold rows. Sets because[] to why they are read. */
 static void
-ask(PartitionScanState *state)
+leave_asked(PartitionScanState *state, int64 *because)
 {
 	int			count = 0;
 
+	memset(because, 0, CHUNK_REASONS * sizeof(int64));
 	for (int i = 0; i < state->read_count; i++)
 	{
-		ChunkReason reason = CHUNK_IS_NOT_ASKED;
+		ChunkVerdict why = {.reason = CHUNK_IS_NOT_ASKED};
 
 		CHECK_FOR_INTERRUPTS();
-		if (!partition_scan_ask(state, &state->question, state->read[i], &reason))
+		if (!chunk_ask(&state->asking, &state->question, partition_scan_oid(state, state->read[i]), &why, NULL))
 			continue;
-		state->because[reason]++;
+		because[why.reason]++;
 		state->read[count++] = state->read[i];
 	}
-	if (state->question.count > 0)
-		state->asked += state->read_count;
-	state->skipped += state->read_count - count;
 	state->read_count = count;
-	for (int i = 0; i < count; i++)
+}
+
+/*
+ * Leaves only those partitions in read[] that may hold rows, and opens them. A value whose evaluation may fail is
+ * evaluated only if a partition has pages that other values have not ruled out: a query of empty tables raises no error
+ * of its values either.
+ */
+static void
+ask(PartitionScanState *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	const int	asked = state->question.count > 0 ? state->read_count : 0;
+	int64		because[CHUNK_REASONS];
+
+	state->skipped += state->read_count;
+	state->asking.may_evaluate = state->asking.left_out = false;
+	leave_asked(state, because);
+	if (state->asking.left_out && has_pages(state))
+	{
+		state->asking.may_evaluate = true;
+		leave_asked(state, because);
+	}
+	MemoryContextSwitchTo(caller);
+	state->asked += asked;
+	state->skipped -= state->read_count;
+	for (int i = 0; i < CHUNK_REASONS; i++)
+		state->because[i] += because[i];
+	for (int i = 0; i < state->read_count; i++)
 		(void) partition_scan_open(state, state->read[i]);
 }
 
@@ -295,8 +350,8 @@ decide(PartitionScanState *state)
 		refuse_changes(state);
 	state->was_asked = true;
 	MemoryContextReset(state->context);
-	partition_scan_forget(&state->question);
-	partition_scan_forget(&state->equalities);
+	chunk_forget_values(&state->question);
+	chunk_forget_values(&state->equalities);
 	if (!state->all_open && may_ask_again(state))
 		open_all(state);
 	prune(state);

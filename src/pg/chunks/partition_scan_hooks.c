@@ -98,25 +98,20 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 static bool
 is_indexed(Oid oid, const Bitmapset *columns)
 {
-	Relation	table = table_open(oid, NoLock);
-	List	   *indexes = table->rd_rel->relhasindex ? partition_scan_open_indexes(table) : NIL;
 	ListCell   *cell;
-	bool		result = false;
 
-	foreach(cell, indexes)
+	foreach(cell, chunk_indexes_of(oid, 1))
 	{
-		Relation	index = lfirst(cell);
+		const IndexOptInfo *index = lfirst(cell);
 		Bitmapset  *its_columns = NULL;
 
-		pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &its_columns);
-		for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-			its_columns = bms_add_member(its_columns,
-										 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
-		result |= bms_overlap(columns, its_columns);
+		pull_varattnos((Node *) index->indexprs, 1, &its_columns);
+		for (int i = 0; i < index->nkeycolumns; i++)
+			its_columns = bms_add_member(its_columns, index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber);
+		if (bms_overlap(columns, its_columns))
+			return true;
 	}
-	partition_scan_close_indexes(indexes);
-	table_close(table, NoLock);
-	return result;
+	return false;
 }
 
 /* Has PostgreSQL expand no partition of this table, if the table may get the node. */
@@ -221,17 +216,16 @@ static void
 find_conditions(PartitionScanChoice *choice, Oid parent_oid)
 {
 	RelOptInfo *rel = choice->rel;
-	Relation	parent = table_open(parent_oid, NoLock);
-	List	   *indexes = partition_scan_open_indexes(parent);
+	List	   *indexes = chunk_indexes_of(parent_oid, rel->relid);
 	ListCell   *cell;
 
 	foreach(cell, rel->baserestrictinfo)
 	{
 		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		Node	   *part = chunk_answered_part(indexes, rel->relid, (Node *) condition->clause, NULL);
 
-		if (!condition->pseudoconstant &&
-			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
-			choice->asked = lappend(choice->asked, condition->clause);
+		if (!condition->pseudoconstant && part != NULL)
+			choice->asked = lappend(choice->asked, part);
 	}
 	foreach(cell, conditions_of_joins(choice->root, rel))
 	{
@@ -239,11 +233,9 @@ find_conditions(PartitionScanChoice *choice, Oid parent_oid)
 		Relids		outer = bms_union(bms_difference(condition->clause_relids, rel->relids), rel->lateral_relids);
 
 		if (!bms_is_member(rel->relid, outer) && !contains_set(choice->outer, outer) &&
-			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
+			chunk_answered_part(indexes, rel->relid, (Node *) condition->clause, NULL) != NULL)
 			choice->outer = lappend(choice->outer, outer);
 	}
-	partition_scan_close_indexes(indexes);
-	table_close(parent, NoLock);
 }
 
 /* Is a system column used that a row of a partition has, but not a row that is copied into the parent's layout? */

@@ -159,8 +159,7 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
 	RelOptInfo *rel = choice->rel;
-	Relation	parent = table_open(((PartitionScanTable *) linitial(choice->parts->tables))->oid, NoLock);
-	List	   *indexes = partition_scan_open_indexes(parent);
+	List	   *indexes = chunk_indexes_of(((PartitionScanTable *) linitial(choice->parts->tables))->oid, rel->relid);
 	ListCell   *cell;
 
 	/* With part_rels PostgreSQL would make an Append once more at the end, of no children. */
@@ -179,12 +178,15 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 		ListCell   *inner;
 
 		foreach(inner, join->ppi_clauses)
-			if (partition_scan_is_answered(indexes, rel->relid, (Node *) lfirst_node(RestrictInfo, inner)->clause))
-				asked = lappend(asked, lfirst_node(RestrictInfo, inner)->clause);
+		{
+			Node	   *part = chunk_answered_part(indexes, rel->relid,
+												   (Node *) lfirst_node(RestrictInfo, inner)->clause, NULL);
+
+			if (part != NULL)
+				asked = lappend(asked, part);
+		}
 		add_path(rel, (Path *) make_path(choice, asked, join->ppi_rows, lfirst(cell)));
 	}
-	partition_scan_close_indexes(indexes);
-	table_close(parent, NoLock);
 }
 
 /* -------------------------------------------------------------------------- late expansion */

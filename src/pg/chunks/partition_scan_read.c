@@ -13,6 +13,7 @@
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_index.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "storage/bufmgr.h"
 #include "utils/array.h"
@@ -43,7 +44,7 @@ is_usable_btree(Relation index)
  * enough values that looking for each is faster than reading all pages.
  */
 static bool
-set_key(PartitionScanState *state, PartitionScanQuestion *question, Relation index, int column, BlockNumber pages,
+set_key(PartitionScanState *state, ChunkQuestion *question, Relation index, int column, BlockNumber pages,
 		ScanKey entry)
 {
 	Node	   *clause = question->clause;
@@ -55,14 +56,13 @@ set_key(PartitionScanState *state, PartitionScanQuestion *question, Relation ind
 	int			strategy;
 	Oid			left_type;
 	Oid			right_type;
-	const Const *value;
 
-	if (question->combines != NOT_EXPR || question->side == NULL || !(any || IsA(clause, OpExpr)))
+	if (question->combines != NOT_EXPR || question->argument == NULL || !(any || IsA(clause, OpExpr)))
 		return false;
 	sides = any ? ((ScalarArrayOpExpr *) clause)->args : ((OpExpr *) clause)->args;
 	operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;
 	left = linitial(sides);
-	if (left == *question->side)
+	if (left == (Node *) question->argument)
 	{
 		left = lsecond(sides);
 		operator = get_commutator(operator);
@@ -81,15 +81,14 @@ set_key(PartitionScanState *state, PartitionScanQuestion *question, Relation ind
 	get_op_opfamily_properties(operator, index->rd_opfamily[column], false, &strategy, &left_type, &right_type);
 	if (strategy != BTEqualStrategyNumber)
 		return false;
-	partition_scan_evaluate(state, question);
-	value = (Const *) *question->side;
-	if (value->constisnull)
+	chunk_evaluate(&state->asking, question);
+	if (question->isnull)
 		return false;
-	if (any && (uint64) ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(value->constvalue)),
-									   ARR_DIMS(DatumGetArrayTypeP(value->constvalue))) * 4 > pages)
+	if (any && (uint64) ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(question->value)),
+									   ARR_DIMS(DatumGetArrayTypeP(question->value))) * 4 > pages)
 		return false;
 	ScanKeyEntryInitialize(entry, any ? SK_SEARCHARRAY : 0, column + 1, strategy, right_type,
-						   exprInputCollation(clause), get_opcode(operator), value->constvalue);
+						   exprInputCollation(clause), get_opcode(operator), question->value);
 	return true;
 }
 
@@ -201,6 +200,28 @@ end_pages(PartitionReader *reader)
 
 /* -------------------------------------------------------------------------------- reading */
 
+/* Sets *pages to those that may hold rows. Returns false if these are nearly all, as indexes say. */
+static bool
+find_pages(PartitionScanState *state, Relation partition, BlockNumber all, TIDBitmap **pages)
+{
+	BfSpans		left = {0};
+	ChunkVerdict why;
+	uint64		count = 0;
+
+	bf_index_add_span(&left, 0, all);
+	if (!chunk_ask(&state->asking, &state->question, RelationGetRelid(partition), &why, &left))
+		left.count = 0;
+	for (uint32 i = 0; i < left.count; i++)
+		count += left.spans[i].end - left.spans[i].first;
+	if (count * 10 >= (uint64) all * BF_IN_VAIN_TENTHS)
+		return false;
+	*pages = tbm_create(work_mem * 1024L, NULL);
+	for (uint32 i = 0; i < left.count; i++)
+		for (BlockNumber block = left.spans[i].first; block < left.spans[i].end; block++)
+			tbm_add_page(*pages, block);
+	return true;
+}
+
 void
 partition_reader_begin(PartitionScanState *state, Relation partition)
 {
@@ -218,7 +239,7 @@ partition_reader_begin(PartitionScanState *state, Relation partition)
 	reader->slot = table_slot_create(partition, NULL);
 	if (!few || !begin_index_scan(state, pages))
 	{
-		if (few && partition_scan_find_pages(state, &state->question, partition, reader->map, &reader->pages))
+		if (few && find_pages(state, partition, pages, &reader->pages))
 			begin_pages(reader, estate->es_snapshot);
 		else
 			reader->scan = sb_table_beginscan(partition, estate->es_snapshot);

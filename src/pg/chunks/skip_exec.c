@@ -123,9 +123,7 @@ skip_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsfixed = false;
 	node->ss.ps.subPlan = NIL;
 	state->eflags = eflags;
-	state->ordinal = -1;
 	state->parent = parent != 0 ? (int) plan->scan.scanrelid + parent : 0;
-	state->arguments = list_length(plan->custom_exprs);
 	if (list_nth(plan->custom_private, SKIP_JOINS) != NIL)
 		read_joins(state, list_nth(plan->custom_private, SKIP_JOINS));
 	state->by_pages = IsA(below, SeqScan) && !below->parallel_aware &&
