@@ -17,8 +17,8 @@
  */
 #include "chunks/skip_paths.h"
 
-#include "access/relation.h"
 #include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
@@ -58,9 +58,7 @@ static set_join_pathlist_hook_type previous_set_join_pathlist;
 struct JoinKeysSource
 {
 	int			parameter;		/* -1 as long as no plan was made */
-	List	   *expressions;	/* of the inner side, one for each set */
-	List	   *types;			/* of each set */
-	List	   *collations;
+	List	   *sets;			/* RelabelTypes: the values of this expression are hashed as this type, under this collation */
 };
 
 /* A clause of the join whose inner side is collected. */
@@ -99,14 +97,14 @@ join_keys_parameter(PlannerInfo *root, JoinKeysSource *source)
 static int
 number_of_set(JoinKeysSource *source, Node *expression, Oid type, Oid collation)
 {
-	for (int i = 0; i < list_length(source->expressions); i++)
-		if (list_nth_oid(source->types, i) == type && list_nth_oid(source->collations, i) == collation &&
-			equal(list_nth(source->expressions, i), expression))
-			return i;
-	source->expressions = lappend(source->expressions, expression);
-	source->types = lappend_oid(source->types, type);
-	source->collations = lappend_oid(source->collations, collation);
-	return list_length(source->expressions) - 1;
+	RelabelType *set = makeRelabelType((Expr *) expression, type, -1, collation, COERCE_IMPLICIT_CAST);
+	ListCell   *cell;
+
+	foreach(cell, source->sets)
+		if (equal(lfirst(cell), set))
+			return foreach_current_index(cell);
+	source->sets = lappend(source->sets, set);
+	return list_length(source->sets) - 1;
 }
 
 /* ------------------------------------------------------------------------- one table */
@@ -119,21 +117,13 @@ static bool
 find_type(const IndexOptInfo *info, const QuestionKey *key, Oid *type)
 {
 	const int	column = key->column - 1;
-	Relation	index;
 
 	if (key->flags != 0 || key->strategy != BF_EQUAL_STRATEGY ||
 		OidIsValid(get_opfamily_proc(info->opfamily[column], info->opcintype[column], info->opcintype[column],
 									 BF_EXTRACT_VALUE_PROC)))
 		return false;
-	*type = key->subtype;
-	if (!OidIsValid(*type) || IsPolymorphicType(*type))
-		*type = info->opcintype[column];
-	if (IsPolymorphicType(*type))
-	{
-		index = relation_open(info->indexoid, NoLock);	/* the planner has locked it */
-		*type = bf_index_item_type(index, column);
-		relation_close(index, NoLock);
-	}
+	/* the two sides of an operator for arrays or ranges of all types have the same type */
+	*type = IsPolymorphicType(key->subtype) ? getBaseType(exprType((Node *) key->argument)) : key->subtype;
 	return true;
 }
 
@@ -146,13 +136,7 @@ clause_for(PlannerInfo *root, Node *clause, Index table, RelOptInfo *rel)
 {
 	if (table == rel->relid)
 		return clause;
-	if (!bms_is_member(table, rel->top_parent_relids))
-		return NULL;
-#if PG_VERSION_NUM >= 160000
-	return adjust_appendrel_attrs_multilevel(root, clause, rel, rel->top_parent);
-#else
-	return adjust_appendrel_attrs_multilevel(root, clause, rel->relids, rel->top_parent_relids);
-#endif
+	return bms_is_member(table, rel->top_parent_relids) ? sb_adjust_to_child(root, clause, rel) : NULL;
 }
 
 /* Finds an index of a table that can be asked about the keys of a clause. Returns what the Skip will ask, or NULL. */
@@ -420,17 +404,11 @@ make_keys_path(Path *inner, JoinKeysSource *source)
 {
 	CustomPath *keys = makeNode(CustomPath);
 
+	keys->path = *inner;
+	keys->path.type = T_CustomPath;
 	keys->path.pathtype = T_CustomScan;
-	keys->path.parent = inner->parent;
-	keys->path.pathtarget = inner->pathtarget;
-	keys->path.parallel_safe = inner->parallel_safe;
-	keys->path.parallel_workers = inner->parallel_workers;
-	keys->path.rows = inner->rows;
-#if PG_VERSION_NUM >= 180000
-	keys->path.disabled_nodes = inner->disabled_nodes;
-#endif
-	keys->path.startup_cost = inner->startup_cost;
-	keys->path.total_cost = inner->total_cost;
+	keys->path.parallel_aware = false;
+	keys->path.pathkeys = NIL;
 	keys->custom_paths = list_make1(inner);
 	keys->custom_private = list_make1(source);
 	keys->methods = &path_methods;
@@ -531,9 +509,8 @@ plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, L
 	keys->scan.plan.targetlist = targets;
 	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
 	keys->custom_plans = plans;
-	keys->custom_exprs = copyObject(source->expressions);
-	keys->custom_private = list_make3(list_make1_int(join_keys_parameter(root, source)), list_copy(source->types),
-									  list_copy(source->collations));
+	keys->custom_exprs = copyObject(source->sets);
+	keys->custom_private = list_make1_int(join_keys_parameter(root, source));
 	keys->methods = &join_keys_scan_methods;
 	return &keys->scan.plan;
 }
