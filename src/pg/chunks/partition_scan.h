@@ -23,7 +23,6 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
-#include "nodes/tidbitmap.h"
 #include "partitioning/partdefs.h"
 
 #include "chunks/ask.h"
@@ -39,20 +38,14 @@ typedef enum PartitionScanUse
 extern int	partition_scan_use;
 
 /*
- * In the CustomScan, scanrelid is the partitioned table, and `qual` has all conditions. The first enum has the
- * positions in custom_exprs, the second one those in custom_private.
+ * In the CustomScan, scanrelid is the partitioned table, and `qual` has all conditions. custom_exprs has those that
+ * indexes are asked about, and then further conditions column = value, for B-tree indexes. custom_private has:
  */
-enum PartitionScanExprs
-{
-	PARTITION_SCAN_ASKED,		/* a list: the conditions that indexes are asked about */
-	PARTITION_SCAN_EQUALITIES	/* a list: further conditions column = value, for B-tree indexes */
-};
-
 enum PartitionScanPrivate
 {
 	/*
-	 * Three integers: the table's number in its query's range table, the number of the entry there for the first leaf
-	 * partition, and how many leaf partitions there are.
+	 * Four integers: the table's number in its query's range table, the number of the entry there for the first leaf
+	 * partition, how many leaf partitions there are, and how many conditions are asked about.
 	 */
 	PARTITION_SCAN_NUMBERS,
 	PARTITION_SCAN_PRUNING,		/* a PartitionPruneInfo, or NULL; its subplans are the leaf partitions */
@@ -144,14 +137,11 @@ extern void partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, Rang
 typedef struct PartitionReader
 {
 	Relation	partition;		/* NULL: none is being read */
+	BfSpans		left;			/* the pages that are read, unless by an index */
+	uint32		next;			/* the number of the span that is begun next */
 	TableScanDesc scan;
-	Relation	index;			/* a B-tree index; NULL: `scan` is used */
-	IndexScanDesc index_scan;
-	TIDBitmap  *pages;			/* NULL: all pages are read */
-#if PG_VERSION_NUM < 180000
-	TBMIterator *iterator;
-	TBMIterateResult *result;
-#endif
+	Relation	index;			/* a B-tree index */
+	IndexScanDesc index_scan;	/* NULL: `scan` is used */
 	TupleTableSlot *slot;
 	AttrMap    *map;			/* for each column of the parent, the partition's; NULL: they are the same */
 } PartitionReader;
@@ -165,8 +155,8 @@ typedef struct PartitionScanState
 	Sort	   *sort;
 	ChunkAsking asking;
 	List	   *searches;
-	ChunkQuestion question;
-	ChunkQuestion equalities;
+	ChunkQuestion comparisons;	/* all custom_exprs */
+	ChunkQuestion question;		/* those that are asked about: the first parts of `comparisons` */
 	Bitmapset  *parameters;		/* those on which the questions and pruning depend */
 	PartitionPruneState *pruning;
 	int		   *subplans;		/* numbers of the partitions that early pruning has left, in this order */

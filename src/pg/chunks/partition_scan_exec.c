@@ -234,8 +234,9 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		.searches = &state->searches,
 		.wants_pages = true,
 	};
-	chunk_make_question(&state->asking, &state->question, list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED));
-	chunk_make_question(&state->asking, &state->equalities, list_nth(plan->custom_exprs, PARTITION_SCAN_EQUALITIES));
+	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
+	state->question = state->comparisons;
+	state->question.count = lfourth_int(numbers);
 	find_parameters((Node *) plan->custom_exprs, &state->parameters);
 }
 
@@ -350,8 +351,7 @@ decide(PartitionScanState *state)
 		refuse_changes(state);
 	state->was_asked = true;
 	MemoryContextReset(state->context);
-	chunk_forget_values(&state->question);
-	chunk_forget_values(&state->equalities);
+	chunk_forget_values(&state->comparisons);
 	if (!state->all_open && may_ask_again(state))
 		open_all(state);
 	prune(state);
@@ -492,7 +492,7 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	PartitionScanState *state = (PartitionScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	List	   *asked = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
+	List	   *asked = list_truncate(list_copy(plan->custom_exprs), state->question.count);
 
 	if (asked != NIL)
 	{

@@ -252,9 +252,9 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->scan.plan.qual = conditions;
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_exprs = list_make2(copyObject(asked), copyObject(find_equalities(conditions, asked)));
-	scan->custom_private = list_make4(list_make3_int(rel->relid, first + list_length(parts->tables) - 1,
-													 list_length(parts->leaves)),
+	scan->custom_exprs = copyObject(list_concat_copy(asked, find_equalities(conditions, asked)));
+	scan->custom_private = list_make4(list_make4_int(rel->relid, first + list_length(parts->tables) - 1,
+													 list_length(parts->leaves), list_length(asked)),
 									  make_pruning(root, rel, parts, first, with_values),
 									  is_ordered ? copyObject(choice->sort) : NULL,
 									  list_make1_int(is_ordered && choice->backward));
