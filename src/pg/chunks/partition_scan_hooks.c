@@ -131,7 +131,7 @@ look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 	if (!chunk_paths_are_last())
 		return;
 	pull_varattnos((Node *) root->parse->jointree, rel->relid, &columns);
-	if (columns == NULL || !is_indexed(oid, columns) || chunk_find_engines() != NULL)
+	if (columns == NULL || !is_indexed(oid, columns) || chunk_engine() != NULL)
 		return;
 	choice = palloc0(sizeof(PartitionScanChoice));
 	choice->root = root;
