@@ -57,8 +57,7 @@ SET ROLE regress_column_reader;
 SELECT bool_and(scan = 'allowed') AS allowed FROM compare();
 RESET ROLE;
 
--- A kept statement fails once when a column was added, and behaves from then on as one on a table does. Views go on, and so do functions
--- whose body is kept as a parse tree.
+-- A kept statement goes on with the columns that the table had when it was parsed, as with any function that returns a row type.
 CREATE TABLE one (a int);
 INSERT INTO one VALUES (1);
 CREATE FUNCTION kept(query text, OUT how text, OUT before text, OUT first text, OUT second text, OUT prepared_again text) RETURNS SETOF record LANGUAGE plpgsql AS $$

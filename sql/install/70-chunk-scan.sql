@@ -9,7 +9,7 @@
 
 CREATE FUNCTION chunk_scan_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION chunk_scan_support(internal) IS 'planner support for chunk_scan() and chunk_scan_any(): how many rows they return';
+COMMENT ON FUNCTION chunk_scan_support(internal) IS 'planner support for chunk_scan() and chunk_scan_any(): kept plans depend on the relation';
 
 CREATE FUNCTION chunk_scan(relation anycompatible, "column" name, value "any",
 		summaries regclass DEFAULT NULL, summary_column name DEFAULT NULL, operator text DEFAULT '=') RETURNS SETOF anycompatible

@@ -33,6 +33,7 @@
 
 #include "base/call.h"
 #include "base/memory.h"
+#include "base/preload.h"
 #include "chunks/chunk_paths.h"
 #include "chunks/join_keys.h"
 #include "chunks/partition_scan.h"
@@ -47,6 +48,7 @@ void
 _PG_init(void)
 {
 	call_init();
+	preload_init();
 	memory_init();
 	bf_index_init();
 	skip_init();

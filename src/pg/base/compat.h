@@ -40,6 +40,15 @@
 #define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out)
 #endif
 
+/* Puts the columns of a child in place of those of its topmost parent. PostgreSQL 16 takes the relations themselves. */
+#if PG_VERSION_NUM >= 160000
+#define sb_adjust_to_child(root, node, child) \
+	adjust_appendrel_attrs_multilevel(root, (Node *) (node), child, (child)->top_parent)
+#else
+#define sb_adjust_to_child(root, node, child) \
+	adjust_appendrel_attrs_multilevel(root, (Node *) (node), (child)->relids, (child)->top_parent_relids)
+#endif
+
 /* PostgreSQL 18 removed the last argument of ExecutorRun(). */
 #if PG_VERSION_NUM >= 180000
 #define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)

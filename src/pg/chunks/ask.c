@@ -107,8 +107,6 @@ chunk_reason_name(ChunkReason reason)
 			return "the bf index says no";
 		case CHUNK_HAS_NO_INDEX:
 			return "no bf index";
-		case CHUNK_IS_CHEAP:
-			return "as cheap to read as to ask";
 		case CHUNK_IS_NOT_ASKED:
 			return "not asked";
 		case CHUNK_HAS_NO_SUMMARY:

@@ -27,7 +27,6 @@ typedef enum ChunkReason
 	CHUNK_INDEX_SAYS_NO,
 	/* it is read */
 	CHUNK_HAS_NO_INDEX,			/* it has no usable bf index that can answer */
-	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
 	/*
 	 * only in plain queries (those without chunk_scan()): the plan that reads the chunk does not show what is searched
 	 * for; or no key may be asked about (keys_to_ask()); or no keys of a join could be used

@@ -178,11 +178,8 @@ chunk_use_cache(ChunkScan *scan)
 {
 	ChunkCacheKey *key = &scan->index_clause.asker.key;
 
-	/*
-	 * The cache is not used with a summary table, which is asked first. Nor is it used if there are extensions that
-	 * keep rows elsewhere, because a table may become theirs at any time.
-	 */
-	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) || scan->engines != NULL ||
+	/* The cache is not used with a summary table, which is asked first. */
+	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return;
 	key->parent = RelationGetRelid(scan->parent);
@@ -224,7 +221,6 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 		MemoryContextSwitchTo(caller);
 		return NULL;
 	}
-	chunk_require_own_rows(scan->engines, chunk);
 	chunk_require_readable(chunk);
 	/* before the chunk was locked, another transaction may have changed it */
 	if (!known || !chunk_cache_is_fresh(&asker->key))

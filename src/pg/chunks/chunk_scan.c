@@ -20,6 +20,8 @@
 #include "jit/jit.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/pathnodes.h"
+#include "nodes/supportnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/plancat.h"
 #include "parser/parse_node.h"
@@ -28,8 +30,10 @@
 #include "rewrite/rewriteManip.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "chunks/chunk_snapshot.h"
 
@@ -181,23 +185,6 @@ read_chunk(const Query *of_parent, Relation parent, Relation chunk, DestReceiver
 
 /* --------------------------------------------------------------------- the functions */
 
-/*
- * Raises an error if the number or the types of the parent's columns were changed after the query was planned and
- * before the parent was locked.
- */
-static void
-require_expected_columns(Relation parent, TupleDesc expected)
-{
-	TupleDesc	columns = RelationGetDescr(parent);
-	bool		same = expected == NULL || expected->natts == columns->natts;
-
-	for (int i = 0; same && expected != NULL && i < columns->natts; i++)
-		same = TupleDescAttr(expected, i)->attisdropped ||
-			TupleDescAttr(expected, i)->atttypid == TupleDescAttr(columns, i)->atttypid;
-	if (!same)
-		chunk_report_changed(RelationGetRelationName(parent));
-}
-
 static Datum
 scan_chunks(FunctionCallInfo fcinfo, bool any)
 {
@@ -211,7 +198,6 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	chunk_scan_begin(&scan, fcinfo, any, false);
 	chunk_use_cache(&scan);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked, so its row type does not change any more */
-	require_expected_columns(scan.parent, set->expectedDesc);
 	SetTuplestoreDestReceiverParams(rows, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL, NULL);
 	query = scan.clause != NULL ? make_query(&scan) : NULL;
 	while (query != NULL && (chunk = chunk_next(&scan, &verdict)) != NULL)
@@ -267,4 +253,27 @@ chunk_scan_explain(PG_FUNCTION_ARGS)
 	}
 	chunk_scan_end(&scan);
 	return (Datum) 0;
+}
+
+/*
+ * Makes a kept plan depend on the relation. PostgreSQL does not know that a call does, and would look for the row type
+ * of a table that was dropped.
+ */
+SB_FUNCTION(chunk_scan_support);
+Datum
+chunk_scan_support(PG_FUNCTION_ARGS)
+{
+	SupportRequestRows *request = (SupportRequestRows *) PG_GETARG_POINTER(0);
+	Oid			row_type;
+
+	if (!IsA(request, SupportRequestRows) || request->root == NULL || request->node == NULL ||
+		!IsA(request->node, FuncExpr) || list_length(((FuncExpr *) request->node)->args) != CHUNK_SCAN_ARGUMENTS)
+		PG_RETURN_POINTER(NULL);
+	row_type = exprType(list_nth(((FuncExpr *) request->node)->args, CHUNK_SCAN_RELATION));
+	if (!SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(row_type)))
+		chunk_report_dropped(row_type);
+	if (OidIsValid(get_typ_typrelid(row_type)))
+		request->root->glob->relationOids = list_append_unique_oid(request->root->glob->relationOids,
+																   get_typ_typrelid(row_type));
+	PG_RETURN_POINTER(NULL);
 }

@@ -5,7 +5,6 @@
  *
  *   chunk_scan.c            the functions; reads the chunks that may hold rows which match
  *   chunk_scan_arguments.c  checks the arguments
- *   chunk_scan_support.c    tells the planner how many rows they return
  *   chunk_judge.c           goes through the chunks, and judges each
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SCAN_H
@@ -17,7 +16,6 @@
 #include "utils/rel.h"
 
 #include "chunks/ask.h"
-#include "chunks/chunk_engine.h"
 #include "chunks/chunk_summary.h"
 
 /* The numbers of the functions' arguments. */
@@ -44,7 +42,6 @@ typedef struct ChunkScan
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
 	/* the comparison, as indexes are asked about it; asker.few has the pages that the index asked last has named */
 	ChunkClause index_clause;
-	ChunkEngines *engines;		/* tables whose rows another extension keeps elsewhere (chunk_engine.h), or NULL */
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
 
@@ -63,8 +60,6 @@ typedef struct ChunkScan
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explains);
 
-/* Raises the error that the relation with this row type does not exist any more. */
-extern SB_NORETURN void chunk_report_dropped(Oid row_type);
 
 /* Closes the parent, which stays locked. The memory of the scan is freed with the context in which it was begun. */
 extern void chunk_scan_end(ChunkScan *scan);
@@ -74,6 +69,9 @@ extern void chunk_scan_end(ChunkScan *scan);
  * row. So chunk_next() calls this for every chunk that it opens, also for chunks that are not read in the end.
  */
 extern void chunk_require_readable(Relation relation);
+
+/* Raises the error that the relation with this row type does not exist any more. */
+extern SB_NORETURN void chunk_report_dropped(Oid row_type);
 
 /*
  * Judges the next chunk, sets *verdict, and returns the chunk open and locked. Returns NULL if there is no chunk

@@ -15,11 +15,11 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_node.h"
 #include "parser/parse_oper.h"
 #include "parser/parse_relation.h"
-#include "parser/scansup.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -31,6 +31,7 @@
 
 #include "base/hints.h"
 #include "base/own_types.h"
+#include "chunks/chunk_engine.h"
 
 /* ----------------------------------------------------------- the relation, the column */
 
@@ -224,33 +225,10 @@ evaluate(Node *expression)
 								   exprCollation(expression));
 }
 
-/*
- * Is this the name of an operator, with or without a schema before it? Without this test "like" would be taken for an
- * operator.
- */
-static bool
-ends_with_operator(const char *name)
-{
-	static const char characters[] = "+-*/<>=~!@#%^&|`?";
-	const char *end = name + strlen(name);
-	const char *begin;
-
-	while (end > name && scanner_isspace(end[-1]))
-		end--;
-	for (begin = end; begin > name && strchr(characters, begin[-1]) != NULL;)
-		begin--;
-	if (begin == end)
-		return false;
-	while (begin > name && scanner_isspace(begin[-1]))
-		begin--;
-	return begin == name || begin[-1] == '.';
-}
-
 /* The name of the operator; it may have a schema, as in pg_catalog.~~ */
 static List *
 operator_name(FunctionCallInfo fcinfo)
 {
-	char	   *written;
 	List	   *name;
 
 	if (PG_ARGISNULL(CHUNK_SCAN_OPERATOR))
@@ -258,29 +236,11 @@ operator_name(FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the operator must not be null"),
 				 errhint("Leave it out for the = of the column's type.")));
-	written = text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_OPERATOR));
-	if (!ends_with_operator(written))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_NAME),
-				 errmsg("\"%s\" is not the name of an operator", written),
-				 errhint("Write it as '=', '@>' or 'pg_catalog.~~', without OPERATOR(). LIKE is the operator ~~, and ILIKE is ~~*.")));
-	name = sb_qualified_name(written);
+	name = sb_qualified_name(text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_OPERATOR)));
 	/* SQL, too, reads != as <> */
 	if (strcmp(strVal(llast(name)), "!=") == 0)
 		llast(name) = makeString(pstrdup("<>"));
 	return name;
-}
-
-/* Raises an error unless the operator returns boolean, as a condition in WHERE must. */
-static void
-require_comparison(Oid operator)
-{
-	if (get_op_rettype(operator) != BOOLOID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("cannot look for rows by the operator %s", format_operator(operator)),
-				 errdetail("It returns %s, not boolean.", format_type_be(get_op_rettype(operator))),
-				 errhint("Give an operator that compares the column with the value, such as =.")));
 }
 
 /* The name by which a value is cast to the column's type: "character" would mean character(1). */
@@ -314,7 +274,7 @@ say_column_type(const void *argument)
 	{
 		errdetail("Column \"%s\" is of type %s.", scan->column_name, format_type_be(type));
 		if (item_type == UNKNOWNOID || (!scan->any && getBaseType(item_type) == getBaseType(type)))
-			errhint("Give an operator that this type has, with operator => '...'.");
+			errhint("Give an operator that this type has, with operator => '...'. LIKE is the operator ~~, and ILIKE is ~~*.");
 		else if (scan->any && OidIsValid(get_base_element_type(type)))
 			errhint("Ask for one array with chunk_scan().");
 		else
@@ -361,7 +321,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	else
 		clause = make_op(pstate, name, (Node *) var, (Node *) item, NULL, -1);
 	hint_end(&hint);
-	require_comparison(scan->any ? castNode(ScalarArrayOpExpr, clause)->opno : castNode(OpExpr, clause)->opno);
+	(void) coerce_to_boolean(pstate, (Node *) clause, "chunk_scan()");
 	assign_expr_collations(pstate, (Node *) clause);
 	free_parsestate(pstate);
 
@@ -424,8 +384,7 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explai
 	find_column(scan, fcinfo);
 	require_privileges(scan);
 	chunk_require_readable(scan->parent);
-	scan->engines = chunk_find_engines();
-	chunk_require_own_rows(scan->engines, scan->parent);
+	chunk_require_own_rows(scan->parent);
 	if (!PG_ARGISNULL(CHUNK_SCAN_VALUE))
 		make_clause(scan, fcinfo);
 	if (!PG_ARGISNULL(CHUNK_SCAN_SUMMARIES))

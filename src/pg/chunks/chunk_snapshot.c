@@ -17,7 +17,6 @@
 #include "catalog/pg_inherits.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/plancache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
@@ -32,21 +31,6 @@ chunk_report_gone(Relation parent)
 					"after the query's snapshot was taken",
 					RelationGetRelationName(parent)),
 			 errhint(HINT)));
-}
-
-void
-chunk_report_changed(const char *parent)
-{
-	/*
-	 * PostgreSQL does not know that a kept query (of a function, or prepared) depends on the table, because the query
-	 * names only the table's row type. So PostgreSQL would not analyze the query anew, and the next try would have the
-	 * old columns too. After ResetPlanCache() the session analyzes all kept queries again.
-	 */
-	ResetPlanCache();
-	ereport(ERROR,
-			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-			 errmsg("could not scan the chunks of \"%s\" because its columns were changed after the query was parsed", parent),
-			 errhint("Try the query again. If its result has other columns now, a prepared statement has to be prepared again.")));
 }
 
 /*

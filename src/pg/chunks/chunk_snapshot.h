@@ -41,10 +41,4 @@ extern List *chunk_lock_tree(Relation parent, Snapshot snapshot);
 /* Raises the error that a child of the relation no longer exists. */
 extern SB_NORETURN void chunk_report_gone(Relation parent);
 
-/*
- * Raises the error that the columns of the relation with this name were changed after the query was parsed. Before the
- * error, makes the session analyze all its kept queries again when they are executed next.
- */
-extern SB_NORETURN void chunk_report_changed(const char *parent);
-
 #endif

@@ -10,39 +10,27 @@
 #include "commands/explain_state.h"
 #endif
 #include "executor/executor.h"
+#include "lib/qunique.h"
 #include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 #include "utils/snapmgr.h"
 
-#include "base/call.h"
-#include "base/item.h"
-#include "base/memory.h"
 #include "chunks/ask.h"
 #include "chunks/skip.h"
 
 /* A set begins with room for this many keys. */
 #define FIRST_ROOM 64
 
-/* How a set is collected. */
-typedef struct Collector
-{
-	ExprState  *expression;
-	ItemHasher *hasher;
-	sb_hash_set found;
-	bool		has_room;		/* memory was allocated for `found` */
-} Collector;
-
 typedef struct JoinKeysState
 {
 	CustomScanState css;
-	bool		collects;		/* at least one set is still collected; the others were given up */
+	bool		collects;		/* keys are collected; not if the node only passes rows on */
 	JoinKeys	keys;
-	Collector  *collectors;		/* one for each set */
-	sb_memory	memory;			/* for the hashes that were found */
 } JoinKeysState;
 
 static Node *join_keys_create(CustomScan *plan);
@@ -81,55 +69,59 @@ join_keys_create(CustomScan *plan)
 
 /* Forgets all keys. Keys are collected anew, from the next row on. */
 static void
-begin_collecting(JoinKeysState *state)
+begin_collecting(JoinKeys *keys)
 {
-	JoinKeys   *keys = &state->keys;
-
 	keys->complete = false;
 	keys->collection++;
 	MemoryContextReset(keys->context);
 	for (int i = 0; i < keys->count; i++)
 	{
-		Collector  *collector = &state->collectors[i];
 		JoinKeySet *set = &keys->sets[i];
 
-		if (collector->has_room)
-			sb_hash_set_release(&collector->found, &state->memory);
-		collector->has_room = false;
 		set->hashes = NULL;
-		set->count = 0;
+		set->count = set->room = 0;
 		set->given_up = false;
 		set->search = NULL;
 		set->patience = (BfPatience) {0};
 	}
-	state->collects = true;
 }
 
-static void
-add_key(JoinKeysState *state, Collector *collector, JoinKeySet *set, Datum value)
+static int
+compare_hashes(const void *a, const void *b)
 {
-	if (collector->hasher == NULL)
-		collector->hasher = item_hasher_for_index(set->type, set->collation, state->css.ss.ps.state->es_query_cxt);
-	if (!collector->has_room)
-	{
-		must_finish(sb_hash_set_begin(&collector->found, &state->memory, FIRST_ROOM));
-		collector->has_room = true;
-	}
-	must_finish(sb_hash_set_add(&collector->found, &state->memory, item_hash(collector->hasher, value)));
-	if (collector->found.count > JOIN_MOST_KEYS)
-	{
-		sb_hash_set_release(&collector->found, &state->memory);
-		collector->has_room = false;
+	const uint64 left = *(const uint64 *) a;
+	const uint64 right = *(const uint64 *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Leaves each hash once. */
+static void
+make_distinct(JoinKeySet *set)
+{
+	qsort(set->hashes, set->count, sizeof(uint64), compare_hashes);
+	set->count = qunique(set->hashes, set->count, sizeof(uint64), compare_hashes);
+}
+
+/* Makes room for one more hash in a set that is full, or gives the set up. */
+static void
+make_room(const JoinKeys *keys, JoinKeySet *set)
+{
+	make_distinct(set);
+	if (set->count > JOIN_MOST_KEYS)
 		set->given_up = true;
-	}
+	else if (set->hashes == NULL)
+		set->hashes = MemoryContextAlloc(keys->context, (set->room = FIRST_ROOM) * sizeof(uint64));
+	else if (set->count * 2 > set->room)
+		set->hashes = repalloc(set->hashes, (set->room *= 2) * sizeof(uint64));
 }
 
 static void
 collect(JoinKeysState *state, TupleTableSlot *row)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	const CustomScan *plan = state->keys.plan;
 	MemoryContext caller = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	bool		collects = false;
 
 	econtext->ecxt_scantuple = row;
 	for (int i = 0; i < state->keys.count; i++)
@@ -140,66 +132,43 @@ collect(JoinKeysState *state, TupleTableSlot *row)
 
 		if (set->given_up)
 			continue;
-		value = ExecEvalExpr(state->collectors[i].expression, econtext, &isnull);
-		if (!isnull)
-			add_key(state, &state->collectors[i], set, value);
-		collects |= !set->given_up;
+		value = ExecEvalExpr(set->expression, econtext, &isnull);
+		if (isnull)
+			continue;
+		if (set->hasher == NULL)
+			set->hasher = item_hasher_for_index(exprType(list_nth(plan->custom_exprs, i)),
+												exprCollation(list_nth(plan->custom_exprs, i)),
+												state->css.ss.ps.state->es_query_cxt);
+		if (set->count == set->room)
+			make_room(&state->keys, set);
+		if (!set->given_up)
+			set->hashes[set->count++] = item_hash(set->hasher, value);
 	}
-	state->collects = collects;
 	MemoryContextSwitchTo(caller);
 	ResetExprContext(econtext);
 }
 
-/* Called when all rows were seen: puts the hashes into the sets, and marks the keys as complete. */
+/* Called when all rows were seen. */
 static void
-end_collecting(JoinKeysState *state)
+end_collecting(JoinKeys *keys)
 {
-	JoinKeys   *keys = &state->keys;
-	MemoryContext caller = MemoryContextSwitchTo(keys->context);
-
 	for (int i = 0; i < keys->count && !keys->complete; i++)
 	{
-		Collector  *collector = &state->collectors[i];
-		JoinKeySet *set = &keys->sets[i];
-
-		if (!collector->has_room)
-			continue;
-		set->count = collector->found.count;
-		set->hashes = palloc(set->count * sizeof(uint64));
-		must_finish(sb_hash_set_take(&collector->found, set->hashes));
-		sb_hash_set_release(&collector->found, &state->memory);
-		collector->has_room = false;
+		make_distinct(&keys->sets[i]);
+		keys->sets[i].given_up |= keys->sets[i].count > JOIN_MOST_KEYS;
 	}
 	keys->complete = true;
-	MemoryContextSwitchTo(caller);
 }
 
 /* ------------------------------------------------------------------------- running */
-
-static void
-read_sets(JoinKeysState *state, const CustomScan *plan)
-{
-	List	   *types = list_nth(plan->custom_private, JOIN_KEYS_TYPES);
-	List	   *collations = list_nth(plan->custom_private, JOIN_KEYS_COLLATIONS);
-	JoinKeys   *keys = &state->keys;
-
-	keys->count = list_length(types);
-	keys->sets = palloc0(keys->count * sizeof(JoinKeySet));
-	state->collectors = palloc0(keys->count * sizeof(Collector));
-	for (int i = 0; i < keys->count; i++)
-	{
-		keys->sets[i].type = list_nth_oid(types, i);
-		keys->sets[i].collation = list_nth_oid(collations, i);
-		state->collectors[i].expression = ExecInitExpr(list_nth(plan->custom_exprs, i), &state->css.ss.ps);
-	}
-}
 
 static void
 join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	JoinKeysState *state = (JoinKeysState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	int			parameter = linitial_int(list_nth(plan->custom_private, JOIN_KEYS_PARAMETER));
+	JoinKeys   *keys = &state->keys;
+	ParamExecData *parameter = &estate->es_param_exec_vals[linitial_int(plan->custom_private)];
 
 	outerPlanState(node) = ExecInitNode(linitial(plan->custom_plans), estate, eflags);
 	/* the rows are passed on in the slots of the node below */
@@ -210,16 +179,16 @@ join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.scanops = NULL;
 	node->ss.ps.scanopsfixed = false;
 
-	state->memory = memory_in(estate->es_query_cxt);
-	state->keys.plan = plan;
-	state->keys.context = AllocSetContextCreate(estate->es_query_cxt, "keys of a join", ALLOCSET_SMALL_SIZES);
-	read_sets(state, plan);
-	begin_collecting(state);
+	keys->plan = plan;
+	keys->context = AllocSetContextCreate(estate->es_query_cxt, "keys of a join", ALLOCSET_DEFAULT_SIZES);
+	keys->count = list_length(plan->custom_exprs);
+	keys->sets = palloc0(keys->count * sizeof(JoinKeySet));
+	for (int i = 0; i < keys->count; i++)
+		keys->sets[i].expression = ExecInitExpr(list_nth(plan->custom_exprs, i), &node->ss.ps);
+	begin_collecting(keys);
 	state->collects = skip_enabled && estate->es_epq_active == NULL;
-	if (!state->collects)
-		return;
-	estate->es_param_exec_vals[parameter].value = PointerGetDatum(&state->keys);
-	estate->es_param_exec_vals[parameter].isnull = false;
+	if (state->collects)
+		*parameter = (ParamExecData) {.value = PointerGetDatum(keys)};
 }
 
 static TupleTableSlot *
@@ -229,7 +198,7 @@ join_keys_next(CustomScanState *node)
 	TupleTableSlot *row = ExecProcNode(outerPlanState(node));
 
 	if (TupIsNull(row))
-		end_collecting(state);
+		end_collecting(&state->keys);
 	else if (state->collects)
 		collect(state, row);
 	return row;
@@ -238,9 +207,7 @@ join_keys_next(CustomScanState *node)
 static void
 join_keys_rescan(CustomScanState *node)
 {
-	JoinKeysState *state = (JoinKeysState *) node;
-
-	begin_collecting(state);
+	begin_collecting(&((JoinKeysState *) node)->keys);
 	/* If parameters of the node below have changed, the executor rescans it when the next row is wanted. */
 	if (outerPlanState(node)->chgParam == NULL)
 		ExecReScan(outerPlanState(node));
@@ -268,7 +235,9 @@ join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oi
 	}
 	caller = MemoryContextSwitchTo(keys->context);
 	if (set->search == NULL)
-		set->search = bf_index_begin_hashed_search(set->hashes, set->count, set->collation, estate->es_snapshot);
+		set->search = bf_index_begin_hashed_search(set->hashes, set->count,
+												   exprCollation(list_nth(keys->plan->custom_exprs, set - keys->sets)),
+												   estate->es_snapshot);
 	MemoryContextSwitchTo(estate->es_query_cxt);
 	answered = chunk_ask_for_spans(estate->es_snapshot, set->search, heap, index, column, &set->patience, spans);
 	MemoryContextSwitchTo(caller);

@@ -16,6 +16,7 @@
 #include "nodes/extensible.h"
 #include "utils/rel.h"
 
+#include "base/item.h"
 #include "index/scan.h"
 
 /*
@@ -24,15 +25,10 @@
  */
 #define JOIN_MOST_KEYS 65536
 
-/* In the CustomScan JoinKeys custom_exprs has an expression for each set, and custom_private has these lists: */
-enum JoinKeysPrivate
-{
-	JOIN_KEYS_PARAMETER,		/* one integer */
-	JOIN_KEYS_TYPES,			/* for each set: the values are hashed as values of this type */
-	JOIN_KEYS_COLLATIONS,		/* for each set: the collation under which they are hashed */
-	JOIN_KEYS_PRIVATE_LENGTH
-};
-
+/*
+ * In the CustomScan JoinKeys custom_exprs has an expression for each set, which has the type and the collation with
+ * which its values are hashed. custom_private is one integer, the parameter.
+ */
 extern const CustomScanMethods join_keys_scan_methods;
 
 /* Is called when the library is loaded. */
@@ -50,11 +46,11 @@ typedef struct JoinUse
 /* A set of keys: the hashes of the values that one expression has in the rows of the inner side. */
 typedef struct JoinKeySet
 {
-	Oid			type;			/* the values are hashed as values of this type */
-	Oid			collation;
-	uint64	   *hashes;			/* set when all are collected; sorted, ascending, once `search` is set */
-	Datum	   *values;			/* NULL; PartitionScan does not take keys at present */
+	ExprState  *expression;
+	ItemHasher *hasher;			/* NULL until there is a key */
+	uint64	   *hashes;			/* NULL until there is a key; a hash may occur more than once until all rows were seen */
 	uint32		count;
+	uint32		room;
 	bool		given_up;		/* the keys are too many */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
 	BfPatience	patience;		/* says which of the indexes are passed over when they are asked about the set */

@@ -141,41 +141,27 @@ expected_share(PlannerInfo *root, RelOptInfo *rel, List *conditions)
 void
 skip_set_cost(Path *skip, const Path *base, double share, double most, Cost asking)
 {
-	Cost		disabled = 0;
-
-#if PG_VERSION_NUM >= 180000
-	skip->disabled_nodes = base->disabled_nodes;
-#else
-	/* the cost by which a scan is switched off stays as it is */
-	if (base->startup_cost >= disable_cost)
-		disabled = disable_cost;
-#endif
 	share = Min(share, most);
-	skip->startup_cost = share * (base->startup_cost - disabled);
-	skip->total_cost = Min(asking + share * (base->total_cost - disabled), most * (base->total_cost - disabled));
-	skip->total_cost = disabled + Max(skip->total_cost, skip->startup_cost);
-	skip->startup_cost += disabled;
+	skip->startup_cost = share * base->startup_cost;
+	skip->total_cost = Min(asking + share * base->total_cost, most * base->total_cost);
+	skip->total_cost = Max(skip->total_cost, skip->startup_cost);
 }
 
 CustomPath *
 skip_make_path(Path *below, List *indexes, List *conditions, List *joins)
 {
 	CustomPath *skip = makeNode(CustomPath);
-	RelOptInfo *rel = below->parent;
-	int			parent;
+	const RelOptInfo *rel = below->parent;
+	int			parent = rel->top_parent_relids == NULL ? 0 :
+		bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
 
+	skip->path = *below;
+	skip->path.type = T_CustomPath;
 	skip->path.pathtype = T_CustomScan;
-	skip->path.parent = rel;
-	skip->path.pathtarget = below->pathtarget;
-	skip->path.param_info = below->param_info;
-	skip->path.parallel_safe = below->parallel_safe;
-	skip->path.parallel_workers = below->parallel_workers;
-	skip->path.rows = below->rows;
-	skip->path.pathkeys = below->pathkeys;
+	skip->path.parallel_aware = false;
 	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		(ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
 	skip->custom_paths = list_make1(below);
-	parent = rel->top_parent_relids == NULL ? 0 : bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
 	skip->custom_private = list_make4(indexes, joins, list_make1_int(parent), conditions);
 	skip->methods = &path_methods;
 	return skip;
@@ -351,14 +337,8 @@ skip_add_paths(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 static List *
 reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child)
 {
-	Node	   *conditions = list_nth(private, SKIP_CONDITIONS);
-
-#if PG_VERSION_NUM >= 160000
-	conditions = adjust_appendrel_attrs_multilevel(root, conditions, child, child->top_parent);
-#else
-	conditions = adjust_appendrel_attrs_multilevel(root, conditions, child->relids, child->top_parent_relids);
-#endif
-	return list_make4(linitial(private), lsecond(private), lthird(private), conditions);
+	return list_make4(linitial(private), lsecond(private), lthird(private),
+					  sb_adjust_to_child(root, list_nth(private, SKIP_CONDITIONS), child));
 }
 
 /* ------------------------------------------------------------------------------- plans */

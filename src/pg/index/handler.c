@@ -52,6 +52,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
+#include "base/preload.h"
 #include "index/keys.h"
 #include "index/layout.h"
 #include "index/sizes.h"
@@ -281,6 +282,7 @@ bf_index_notice_unasked(Relation index)
 		if (root == said_of)
 			return;
 		said_of = root;
+		preload_notice();
 	}
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
