@@ -131,7 +131,7 @@ look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 		return;
 	pull_varattnos((Node *) root->parse->jointree, rel->relid, &columns);
 	indexes = columns == NULL ? NIL : chunk_indexes_of(oid, rel->relid);
-	if (!bms_overlap(columns, indexed_columns(indexes, rel->relid)))
+	if (!bms_overlap(columns, indexed_columns(indexes, rel->relid)) || chunk_engine() != NULL)
 		return;
 	choice = palloc0(sizeof(PartitionScanChoice));
 	choice->root = root;
