@@ -233,6 +233,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		.context = state->context,
 		.searches = &state->searches,
 		.wants_pages = true,
+		.parent = RelationGetRelid(node->ss.ss_currentRelation),
 	};
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
 	state->question = state->comparisons;
