@@ -60,6 +60,18 @@
 
 /* ----------------------------------------------------------------- verdicts */
 
+const char *const chunk_reason_names[CHUNK_REASONS] = {
+	[CHUNK_EQUALS_NULL] = "nothing equals NULL",
+	[CHUNK_SUMMARY_SAYS_NO] = "its summary says no",
+	[CHUNK_INDEX_SAYS_NO] = "the bf index says no",
+	[CHUNK_HAS_NO_INDEX] = "no bf index",
+	[CHUNK_IS_NOT_ASKED] = "not asked",
+	[CHUNK_HAS_NO_SUMMARY] = "no summary",
+	[CHUNK_SUMMARY_SAYS_MAYBE] = "its summary says maybe",
+	[CHUNK_INDEX_SAYS_MAYBE] = "the bf index says maybe",
+	[CHUNK_NOT_SUMMARIZED] = "ranges are not summarized",
+};
+
 char *
 chunk_reason_text(const ChunkVerdict *verdict)
 {
@@ -78,49 +90,19 @@ chunk_reason_text(const ChunkVerdict *verdict)
 				return psprintf("1 range of bf index \"%s\" is not summarized", index);
 			return psprintf("%u ranges of bf index \"%s\" are not summarized", verdict->unsummarized, index);
 		default:
-			return pstrdup(chunk_reason_name(verdict->reason));
+			return pstrdup(chunk_reason_names[verdict->reason]);
 	}
-}
-
-const char *
-chunk_reason_name(ChunkReason reason)
-{
-	switch (reason)
-	{
-		case CHUNK_EQUALS_NULL:
-			return "nothing equals NULL";
-		case CHUNK_SUMMARY_SAYS_NO:
-			return "its summary says no";
-		case CHUNK_INDEX_SAYS_NO:
-			return "the bf index says no";
-		case CHUNK_HAS_NO_INDEX:
-			return "no bf index";
-		case CHUNK_IS_NOT_ASKED:
-			return "not asked";
-		case CHUNK_HAS_NO_SUMMARY:
-			return "no summary";
-		case CHUNK_SUMMARY_SAYS_MAYBE:
-			return "its summary says maybe";
-		case CHUNK_INDEX_SAYS_MAYBE:
-			return "the bf index says maybe";
-		case CHUNK_NOT_SUMMARIZED:
-			return "ranges are not summarized";
-		case CHUNK_REASONS:
-			break;
-	}
-	return "";					/* not reached */
 }
 
 char *
-chunk_reasons_text(const int64 *because)
+chunk_counts_text(const char *const *names, const int64 *counts, int number)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
-		if (because[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
-							 because[i]);
+	for (int i = 0; i < number; i++)
+		if (counts[i] > 0)
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", names[i], counts[i]);
 	return text.data;
 }
 

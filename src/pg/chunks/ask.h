@@ -56,14 +56,11 @@ chunk_is_read(const ChunkVerdict *verdict)
 /* Returns the reason as text. If an index gave the reason, the text names the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
-/* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
-extern const char *chunk_reason_name(ChunkReason reason);
+/* The reasons as text, without the name of the index. EXPLAIN counts chunks by this text. */
+extern const char *const chunk_reason_names[CHUNK_REASONS];
 
-/*
- * Returns a text with the number of chunks that were read for each reason: "no bf index (2), the bf index says maybe
- * (1)". `because` has a count for each ChunkReason.
- */
-extern char *chunk_reasons_text(const int64 *because);
+/* Returns a text with those counts that are not 0: "no bf index (2), the bf index says maybe (1)". */
+extern char *chunk_counts_text(const char *const *names, const int64 *counts, int number);
 
 /* ------------------------------------------------------------------- asking */
 

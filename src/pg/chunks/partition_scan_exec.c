@@ -516,6 +516,6 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyInteger("Partitions Read", NULL, state->read_total, es);
 	if (asked != NIL && state->read_total > 0)
-		ExplainPropertyText("Read Because", chunk_reasons_text(state->because), es);
+		ExplainPropertyText("Read Because", chunk_counts_text(chunk_reason_names, state->because, CHUNK_REASONS), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, state->in_vain, es);
 }

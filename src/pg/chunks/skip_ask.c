@@ -89,7 +89,7 @@ ask_about_join(SkipState *state, SkipJoin *join, BfSpans *left)
 	if (keys == NULL || !keys->complete || set->given_up)
 	{
 		if (keys != NULL)
-			set->use.missing++;
+			keys->uses[JOIN_MISSING]++;
 		return true;
 	}
 	if (set->count == 0)
