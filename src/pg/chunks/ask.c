@@ -60,17 +60,17 @@
 
 /* ----------------------------------------------------------------- verdicts */
 
-/*
- * Sets the verdict of an index that says maybe. `unsummarized` is the number of ranges without a summary, if the index
- * says maybe because of these alone (only_unsummarized()). Otherwise it is 0, also if the caller has not asked why.
- */
-static void
-set_maybe(ChunkVerdict *verdict, Oid index, uint32 unsummarized)
-{
-	verdict->reason = unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
-	verdict->index = index;
-	verdict->unsummarized = unsummarized;
-}
+const char *const chunk_reason_names[CHUNK_REASONS] = {
+	[CHUNK_EQUALS_NULL] = "nothing equals NULL",
+	[CHUNK_SUMMARY_SAYS_NO] = "its summary says no",
+	[CHUNK_INDEX_SAYS_NO] = "the bf index says no",
+	[CHUNK_HAS_NO_INDEX] = "no bf index",
+	[CHUNK_IS_NOT_ASKED] = "not asked",
+	[CHUNK_HAS_NO_SUMMARY] = "no summary",
+	[CHUNK_SUMMARY_SAYS_MAYBE] = "its summary says maybe",
+	[CHUNK_INDEX_SAYS_MAYBE] = "the bf index says maybe",
+	[CHUNK_NOT_SUMMARIZED] = "ranges are not summarized",
+};
 
 char *
 chunk_reason_text(const ChunkVerdict *verdict)
@@ -90,78 +90,62 @@ chunk_reason_text(const ChunkVerdict *verdict)
 				return psprintf("1 range of bf index \"%s\" is not summarized", index);
 			return psprintf("%u ranges of bf index \"%s\" are not summarized", verdict->unsummarized, index);
 		default:
-			return pstrdup(chunk_reason_name(verdict->reason));
+			return pstrdup(chunk_reason_names[verdict->reason]);
 	}
-}
-
-const char *
-chunk_reason_name(ChunkReason reason)
-{
-	switch (reason)
-	{
-		case CHUNK_EQUALS_NULL:
-			return "nothing equals NULL";
-		case CHUNK_SUMMARY_SAYS_NO:
-			return "its summary says no";
-		case CHUNK_INDEX_SAYS_NO:
-			return "the bf index says no";
-		case CHUNK_HAS_NO_INDEX:
-			return "no bf index";
-		case CHUNK_IS_NOT_ASKED:
-			return "not asked";
-		case CHUNK_HAS_NO_SUMMARY:
-			return "no summary";
-		case CHUNK_SUMMARY_SAYS_MAYBE:
-			return "its summary says maybe";
-		case CHUNK_INDEX_SAYS_MAYBE:
-			return "the bf index says maybe";
-		case CHUNK_NOT_SUMMARIZED:
-			return "ranges are not summarized";
-		case CHUNK_REASONS:
-			break;
-	}
-	return "";					/* not reached */
 }
 
 char *
-chunk_reasons_text(const int64 *because)
+chunk_counts_text(const char *const *names, const int64 *counts, int number)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
-		if (because[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
-							 because[i]);
+	for (int i = 0; i < number; i++)
+		if (counts[i] > 0)
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", names[i], counts[i]);
 	return text.data;
 }
 
 /* ------------------------------------------------------------------- asking */
 
-/*
- * Returns the number of ranges without a summary on which the snapshot may rely (BfVerdict.unsummarized), if all other
- * ranges say no; otherwise 0.
- */
-static uint32
-only_unsummarized(const BfVerdict *ranges)
+void
+chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 {
-	return ranges->maybe > 0 ? 0 : (uint32) ranges->unsummarized;
+	memset(clause, 0, sizeof *clause);
+	clause->clause = node;
+	clause->varno = 1;
+	clause->value = value;
+	clause->by_value = true;	/* the value need not be copied */
+	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
+}
+
+/*
+ * Sets the verdict of an index that has named clause->few. These ranges are all whose pages may hold a row, as far as
+ * that is known.
+ */
+static void
+set_verdict(const ChunkClause *clause, Oid index, const BfVerdict *ranges, ChunkVerdict *verdict)
+{
+	*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_MAYBE, .index = index};
+	if (clause->few.count == 0)
+		verdict->reason = CHUNK_INDEX_SAYS_NO;
+	else if (ranges->maybe == 0 && ranges->unsummarized > 0)
+	{
+		verdict->reason = CHUNK_NOT_SUMMARIZED;
+		verdict->unsummarized = ranges->unsummarized;
+	}
 }
 
 bool
-chunk_ask_memory(ChunkAsker *asker, Oid chunk, ChunkVerdict *verdict)
+chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict)
 {
 	Oid			index;
 
-	asker->key.chunk = chunk;
-	if (asker->number == 0 ||
-		!chunk_cache_look_up(&asker->key, asker->number, asker->search, &asker->few, &index) ||
-		!bf_index_are_few(&asker->few))
+	clause->cache_key.chunk = table;
+	if (!chunk_cache_look_up(&clause->cache_key, clause->number, clause->search, &clause->few, &index) ||
+		!bf_index_are_few(&clause->few))
 		return false;
-	if (asker->few.count == 0)
-		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = index};
-	else
-		set_maybe(verdict, index, only_unsummarized(&asker->few.ranges));
+	set_verdict(clause, index, &clause->few.ranges, verdict);
 	return true;
 }
 
@@ -196,47 +180,101 @@ leave_few(BfSpans *left, const BfPages *few)
 	chunk_intersect(left, &spans);
 }
 
+/* Prepares to search for the value with this key. If the key is like the last one, the last search is used again. */
+static void
+set_search(ChunkClause *clause, const QuestionKey *key)
+{
+	const bool	is_constant = key->argument != NULL && IsA(key->argument, Const);
+	MemoryContext caller;
+
+	if (clause->search != NULL && clause->key.column == key->column && clause->key.strategy == key->strategy &&
+		clause->key.function == key->function)
+		return;
+	MemoryContextReset(clause->context);
+	caller = MemoryContextSwitchTo(clause->context);
+	ScanKeyEntryInitialize(&clause->entry, key->flags, key->column, key->strategy, key->subtype, key->collation,
+						   key->function, is_constant ? ((const Const *) key->argument)->constvalue : clause->value);
+	if (key->argument != NULL)
+		clause->entry.sk_argument = datumCopy(clause->entry.sk_argument, clause->by_value, clause->length);
+	clause->key = *key;
+	clause->search = bf_index_begin_search(&clause->entry, 1, clause->snapshot);
+	MemoryContextSwitchTo(caller);
+}
+
 /*
- * Asks an open index, as chunk_ask_clause(). Unless asker->explain_only is set, this takes the predicate lock that
+ * Asks an open index, as chunk_ask_clause(). Unless clause->explain_only is set, this takes the predicate lock that
  * index_beginscan() would take. The lock is taken before the index is searched, so that every insertion from then on
  * meets the lock.
  */
 static void
-ask_open_index(ChunkAsker *asker, Relation heap, Relation index, ChunkVerdict *verdict, BfSpans *left)
+ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict *verdict, BfSpans *left)
 {
-	const Oid	oid = RelationGetRelid(index);
 	BfVerdict	ranges = {.maybe = 1};
 	BfSpans		spans;
-	bool		answer;
 
-	if (!asker->explain_only)
+	if (!clause->explain_only)
 	{
-		PredicateLockRelation(index, asker->snapshot);
+		PredicateLockRelation(index, clause->snapshot);
 		pgstat_count_index_scan(index);
 	}
-	asker->key.chunk = RelationGetRelid(heap);
-	if (asker->number != 0)
-		answer = chunk_cache_ask(&asker->key, asker->number, heap, index, asker->search, &asker->few);
-	else
-		answer = bf_index_ask(asker->search, index, heap, &asker->few, NULL);
-	if (!answer)
-	{
-		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = oid};
-		return;
-	}
-	if (bf_index_are_few(&asker->few))
-		ranges = asker->few.ranges;
-	else if (asker->wants_reason)
-		(void) bf_index_ask(asker->search, index, heap, NULL, &ranges);
-	set_maybe(verdict, oid, only_unsummarized(&ranges));
+	clause->cache_key.chunk = RelationGetRelid(heap);
+	chunk_cache_ask(&clause->cache_key, clause->number, heap, index, clause->search, &clause->few);
+	if (bf_index_are_few(&clause->few))
+		ranges = clause->few.ranges;
+	else if (clause->wants_reason)
+		(void) bf_index_ask(clause->search, index, heap, NULL, &ranges);
+	set_verdict(clause, RelationGetRelid(index), &ranges, verdict);
 	if (left == NULL)
 		return;
-	if (bf_index_are_few(&asker->few))
-		leave_few(left, &asker->few);
-	else if (asker->wants_pages)
+	if (bf_index_are_few(&clause->few))
+		leave_few(left, &clause->few);
+	else if (clause->wants_pages)
 	{
-		bf_index_find_spans(asker->search, index, heap, &spans);
+		bf_index_find_spans(clause->search, index, heap, &spans);
 		chunk_intersect(left, &spans);
+	}
+}
+
+void
+chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdict *verdict, BfSpans *left)
+{
+	const Oid	method = bf_index_am_oid();
+	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(heap), RelationGetDescr(parent));
+	Node	   *node = clause->clause;
+	List	   *indexes = clause->indexes;
+	bool		whole_row;
+	ListCell   *cell;
+
+	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
+	clause->few.attribute = 0;
+	if (!OidIsValid(method) || !IsMVCCSnapshot(clause->snapshot))
+		return;
+	if (map != NULL)
+		node = map_variable_attnos(node, (int) clause->varno, 0, map, InvalidOid, &whole_row);
+	if (indexes == NIL && heap->rd_rel->relhasindex)
+		indexes = RelationGetIndexList(heap);
+	foreach(cell, indexes)
+	{
+		IndexOptInfo *info;
+		QuestionKey key;
+		Relation	index;
+
+		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
+		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), method))
+			continue;
+		index = chunk_open_index(heap, lfirst_oid(cell), method);
+		if (index == NULL)
+			continue;
+		info = chunk_index_info(index, clause->varno);
+		info->predOK = clause->indexes != NIL;
+		if (chunk_find_key(info, clause->varno, node, &key))
+		{
+			set_search(clause, &key);
+			ask_open_index(clause, heap, index, verdict, left);
+		}
+		relation_close(index, AccessShareLock);
+		if (!chunk_is_read(verdict))
+			break;
 	}
 }
 
@@ -256,89 +294,6 @@ chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid,
 	return asked;
 }
 
-/* ---------------------------------------------------- one clause, many tables */
-
-void
-chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
-{
-	memset(clause, 0, sizeof *clause);
-	clause->clause = node;
-	clause->varno = 1;
-	clause->value = value;
-	clause->by_value = true;	/* the value lives as long as the clause */
-	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
-}
-
-/* Are two keys the same, apart from their arguments? */
-static bool
-are_alike(const QuestionKey *a, const QuestionKey *b)
-{
-	return a->column == b->column && a->flags == b->flags && a->strategy == b->strategy && a->subtype == b->subtype &&
-		a->collation == b->collation && a->function == b->function;
-}
-
-/*
- * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the last search
- * is used again.
- */
-static void
-set_search(ChunkClause *clause, const QuestionKey *key)
-{
-	const bool	is_constant = key->argument != NULL && IsA(key->argument, Const);
-	MemoryContext caller;
-
-	if (clause->asker.search != NULL && are_alike(&clause->key, key))
-		return;
-	MemoryContextReset(clause->context);
-	ScanKeyEntryInitialize(&clause->entry, key->flags, key->column, key->strategy, key->subtype, key->collation,
-						   key->function, is_constant ? ((const Const *) key->argument)->constvalue : clause->value);
-	clause->key = *key;
-	clause->key.argument = NULL;	/* the argument does not live as long as the clause */
-	caller = MemoryContextSwitchTo(clause->context);
-	if ((key->flags & SK_SEARCHNULL) == 0)
-		clause->entry.sk_argument = datumCopy(clause->entry.sk_argument, clause->by_value, clause->length);
-	clause->asker.search = bf_index_begin_search(&clause->entry, 1, clause->asker.snapshot);
-	MemoryContextSwitchTo(caller);
-}
-
-void
-chunk_ask_clause(ChunkClause *clause, Relation heap, ChunkVerdict *verdict, BfSpans *left)
-{
-	Oid			method = bf_index_am_oid();
-	List	   *indexes = clause->indexes;
-	ListCell   *cell;
-
-	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	clause->asker.few.attribute = 0;
-	if (!OidIsValid(method) || !IsMVCCSnapshot(clause->asker.snapshot))
-		return;
-	if (indexes == NIL && heap->rd_rel->relhasindex)
-		indexes = RelationGetIndexList(heap);
-	foreach(cell, indexes)
-	{
-		IndexOptInfo *info;
-		QuestionKey key;
-		Relation	index;
-
-		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
-		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), method))
-			continue;
-		index = chunk_open_index(heap, lfirst_oid(cell), method);
-		if (index == NULL)
-			continue;
-		info = chunk_index_info(index, clause->varno);
-		info->predOK = clause->indexes != NIL;
-		if (chunk_find_key(info, clause->varno, clause->clause, &key))
-		{
-			set_search(clause, &key);
-			ask_open_index(&clause->asker, heap, index, verdict, left);
-		}
-		relation_close(index, AccessShareLock);
-		if (!chunk_is_read(verdict))
-			break;
-	}
-}
-
 /* ------------------------------------------------------ what a node asks about */
 
 /* Returns what a comparison compares its column with; NULL: nothing that is evaluated. */
@@ -356,32 +311,13 @@ argument_of(const Node *clause)
 	return NULL;
 }
 
-/* Sets where the cache remembers how indexes are asked about a comparison. */
-static void
-set_cache_key(ChunkQuestion *comparison, const ChunkAsking *asking)
-{
-	const bool	any = IsA(comparison->clause, ScalarArrayOpExpr);
-	List	   *sides;
-	const Node *column;
-
-	if (comparison->argument == NULL)
-		return;
-	sides = any ? ((ScalarArrayOpExpr *) comparison->clause)->args : ((OpExpr *) comparison->clause)->args;
-	column = linitial(sides) == comparison->argument ? lsecond(sides) : linitial(sides);
-	while (IsA(column, RelabelType))
-		column = (const Node *) ((const RelabelType *) column)->arg;
-	comparison->key.parent = RelationGetRelid(asking->node->ss_currentRelation);
-	comparison->key.column = IsA(column, Var) ? ((const Var *) column)->varattno : 0;
-	comparison->key.any = any;
-	comparison->key.locked_before = true;
-	comparison->key.operator = any ? ((ScalarArrayOpExpr *) comparison->clause)->opno :
-		((OpExpr *) comparison->clause)->opno;
-	comparison->key.collation = exprInputCollation(comparison->clause);
-}
-
 static void
 make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
+	const bool	any = IsA(clause, ScalarArrayOpExpr);
+	List	   *sides;
+	const Node *column;
+
 	memset(question, 0, sizeof *question);
 	if (is_orclause(clause) || is_andclause(clause))
 	{
@@ -393,7 +329,20 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 	question->clause = clause;
 	question->number = asking->comparisons++;
 	question->argument = argument_of(clause);
-	set_cache_key(question, asking);
+	question->by_value = true;
+	if (question->argument == NULL)
+		return;
+	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
+	sides = any ? ((ScalarArrayOpExpr *) clause)->args : ((OpExpr *) clause)->args;
+	column = linitial(sides) == question->argument ? lsecond(sides) : linitial(sides);
+	while (IsA(column, RelabelType))
+		column = (const Node *) ((const RelabelType *) column)->arg;
+	question->cache_key.parent = asking->parent;
+	question->cache_key.column = IsA(column, Var) ? ((const Var *) column)->varattno : 0;
+	question->cache_key.any = any;
+	question->cache_key.locked_before = true;
+	question->cache_key.operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;
+	question->cache_key.collation = exprInputCollation(clause);
 }
 
 void
@@ -423,8 +372,6 @@ chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison)
 	PlanState  *node = &asking->node->ps;
 	const Const *constant = (const Const *) comparison->argument;
 	MemoryContext caller;
-	int16		length;
-	bool		by_value;
 
 	if (comparison->evaluated || comparison->argument == NULL)
 		return;
@@ -440,20 +387,20 @@ chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison)
 		comparison->state = ExecInitExpr(comparison->argument, node);
 	MemoryContextSwitchTo(asking->context);
 	comparison->value = ExecEvalExprSwitchContext(comparison->state, node->ps_ExprContext, &comparison->isnull);
-	get_typlenbyval(exprType((Node *) comparison->argument), &length, &by_value);
 	if (!comparison->isnull)
-		comparison->value = datumCopy(comparison->value, by_value, length);
+		comparison->value = datumCopy(comparison->value, comparison->by_value, comparison->length);
 	MemoryContextSwitchTo(caller);
 }
 
-/* Returns a search for the value that a comparison has now. */
+/*
+ * Returns the search for a comparison. It is used again if it was for the value that the comparison has now, maybe in
+ * another node.
+ */
 static ChunkClause *
 find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 {
 	const EState *estate = asking->node->ps.state;
-	const Oid	type = comparison->argument != NULL ? exprType((Node *) comparison->argument) : BOOLOID;
 	ChunkClause *search;
-	ChunkCacheKey *key;
 
 	while (list_length(*asking->searches) <= comparison->number)
 	{
@@ -465,44 +412,32 @@ find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 		MemoryContextSwitchTo(caller);
 	}
 	search = list_nth(*asking->searches, comparison->number);
-	key = &search->asker.key;
-	if (comparison->argument == NULL || search->type != type || key->operator != comparison->key.operator ||
-		key->collation != comparison->key.collation || key->any != comparison->key.any ||
+	search->cache_key.chunk = InvalidOid;
+	if (!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
+		search->by_value != comparison->by_value ||
+		memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
 		!datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length))
-		search->asker.search = NULL;
-	search->type = type;
-	get_typlenbyval(type, &search->length, &search->by_value);
-	search->value = comparison->value;
+		search->search = NULL;
+	search->clause = comparison->clause;
 	search->varno = ((Scan *) asking->node->ps.plan)->scanrelid;
+	search->value = comparison->value;
+	search->length = comparison->length;
+	search->by_value = comparison->by_value;
 	search->indexes = asking->indexes;
-	search->asker.snapshot = estate->es_snapshot;
-	search->asker.wants_reason = estate->es_instrument != 0;
-	search->asker.wants_pages = asking->wants_pages;
-	search->asker.key = comparison->key;
-	search->asker.number = comparison->key.column != 0 ? chunk_cache_begin(estate->es_snapshot, true) : 0;
+	search->snapshot = estate->es_snapshot;
+	search->wants_reason = estate->es_instrument != 0;
+	search->wants_pages = asking->wants_pages;
+	search->number = comparison->cache_key.column != 0 ? chunk_cache_begin(estate->es_snapshot, true) : 0;
+	search->cache_key = comparison->cache_key;
 	return search;
 }
 
-/* Opens a table, and asks about a comparison with the numbers that its columns have there. */
-static void
-ask_table(const ChunkAsking *asking, ChunkClause *search, Node *clause, Oid oid, ChunkVerdict *verdict, BfSpans *left)
-{
-	Relation	table = table_open(oid, IsParallelWorker() ? AccessShareLock : NoLock);
-	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(table),
-													  RelationGetDescr(asking->node->ss_currentRelation));
-	bool		whole_row;
-
-	search->clause = map == NULL ? clause :
-		map_variable_attnos(clause, (int) search->varno, 0, map, InvalidOid, &whole_row);
-	chunk_ask_clause(search, table, verdict, left);
-	table_close(table, NoLock);
-}
-
 static bool
-ask_comparison(ChunkAsking *asking, ChunkQuestion *comparison, Oid table, ChunkVerdict *why, BfSpans *left)
+ask_comparison(ChunkAsking *asking, ChunkQuestion *comparison, Oid oid, ChunkVerdict *why, BfSpans *left)
 {
 	ChunkVerdict verdict;
 	ChunkClause *search;
+	Relation	table;
 
 	if (!asking->may_evaluate && !comparison->evaluated && comparison->argument != NULL &&
 		!chunk_is_plain_value((Node *) comparison->argument, asking->node->ps.state))
@@ -514,10 +449,14 @@ ask_comparison(ChunkAsking *asking, ChunkQuestion *comparison, Oid table, ChunkV
 	if (comparison->isnull)
 		return false;			/* the operator is strict */
 	search = find_search(asking, comparison);
-	if (!chunk_ask_memory(&search->asker, table, &verdict))
-		ask_table(asking, search, comparison->clause, table, &verdict, left);
-	else if (left != NULL && chunk_is_read(&verdict))
-		leave_few(left, &search->asker.few);
+	if (!chunk_ask_memory(search, oid, &verdict))
+	{
+		table = table_open(oid, IsParallelWorker() ? AccessShareLock : NoLock);
+		chunk_ask_clause(search, asking->node->ss_currentRelation, table, &verdict, left);
+		table_close(table, NoLock);
+	}
+	else if (left != NULL)
+		leave_few(left, &search->few);
 	if (!chunk_is_read(&verdict) || (left != NULL && left->count == 0))
 		return false;
 	*why = verdict;

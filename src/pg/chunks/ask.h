@@ -56,39 +56,64 @@ chunk_is_read(const ChunkVerdict *verdict)
 /* Returns the reason as text. If an index gave the reason, the text names the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
-/* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
-extern const char *chunk_reason_name(ChunkReason reason);
+/* The reasons as text, without the name of the index. EXPLAIN counts chunks by this text. */
+extern const char *const chunk_reason_names[CHUNK_REASONS];
 
-/*
- * Returns a text with the number of chunks that were read for each reason: "no bf index (2), the bf index says maybe
- * (1)". `because` has a count for each ChunkReason.
- */
-extern char *chunk_reasons_text(const int64 *because);
+/* Returns a text with those counts that are not 0: "no bf index (2), the bf index says maybe (1)". */
+extern char *chunk_counts_text(const char *const *names, const int64 *counts, int number);
 
 /* ------------------------------------------------------------------- asking */
 
-/* How indexes are asked, one after the other. All fields are zero at first. */
-typedef struct ChunkAsker
+/* A comparison about which many tables are asked, one after the other. All fields are zero at first. */
+typedef struct ChunkClause
 {
-	Snapshot	snapshot;		/* of the search */
-	BfSearch   *search;			/* the search for the keys */
+	Node	   *clause;			/* its columns are those of one table, the parent */
+	Index		varno;			/* the number of the table in it */
+	Datum		value;			/* which is searched for; not NULL */
+	int16		length;			/* of its type */
+	bool		by_value;
+	List	   *indexes;		/* OIDs of those that can answer, partial ones too; NIL: they are looked for in each table */
+	Snapshot	snapshot;
 	bool		explain_only;	/* for chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
 	bool		wants_pages;	/* find the pages also if they are more than few; this takes a second search */
 	uint64		number;			/* the number that the cache has given the snapshot; 0: the cache is not used */
-	ChunkCacheKey key;			/* where it is remembered how the indexes are asked */
-	BfPages		few;			/* the pages that the index asked last has named */
-} ChunkAsker;
+	ChunkCacheKey cache_key;	/* where it is remembered how the indexes are asked */
+
+	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */
+	BfSearch   *search;
+	MemoryContext context;		/* in which it lives */
+	QuestionKey key;
+	ScanKeyData entry;
+	BfPages		few;			/* the pages that the index has named */
+} ChunkClause;
 
 /*
- * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk.
+ * Sets up *clause for a comparison (`node`, with varno 1) with this value, which must live as long as *clause. The
+ * memory is taken from the current context, which must live as long, too.
+ */
+extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
+
+/*
+ * Asks the index that is remembered for this table (chunk_cache.h), without opening the index or the table.
  *
- * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
+ * Returns true and sets *verdict and clause->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
  * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if no index was
  * asked in this search before, if nothing is remembered that is surely true for the snapshot, or if the index has
  * named more than BF_FEW_PAGES pages.
  */
-extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, ChunkVerdict *verdict);
+extern bool chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict);
+
+/*
+ * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
+ * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and clause->few.attribute is 0.
+ * Takes the predicate locks that index scans would take, and counts as such, unless clause->explain_only is set. Of the
+ * indexes that a cache may remember (chunk_cache_ask()), it remembers the last one. Leaves only those pages in *left
+ * that may hold a row, if `left` is not NULL. REQUIRES: the table, and its parent if it has one, are locked; for
+ * chunk_scan(), the table's storage is the one that the snapshot sees.
+ */
+extern void chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdict *verdict,
+							 BfSpans *left);
 
 /*
  * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
@@ -102,40 +127,6 @@ extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, ChunkVerdict *verdict
  */
 extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
 								BfPatience *patience, BfSpans *spans);
-
-/* A comparison about which many tables are asked. Its columns belong to one table. */
-typedef struct ChunkClause
-{
-	Node	   *clause;
-	Index		varno;			/* the number of the table in it */
-	Datum		value;			/* which is searched for; not NULL */
-	Oid			type;			/* of the value, for chunk_ask() */
-	int16		length;			/* of this type */
-	bool		by_value;
-	List	   *indexes;		/* OIDs of those that can answer, partial ones too; NIL: they are looked for in each table */
-	ChunkAsker	asker;
-
-	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */
-	MemoryContext context;		/* in which asker.search lives */
-	QuestionKey key;
-	ScanKeyData entry;
-} ChunkClause;
-
-/*
- * Sets up *clause for a comparison (`node`) with this value. The memory is taken from the current context, which must
- * live as long as *clause.
- */
-extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
-
-/*
- * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
- * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. Takes
- * the predicate locks that index scans would take, and counts as such, unless asker.explain_only is set. Of the indexes
- * that a cache may remember (chunk_cache_ask()), it remembers the last one. Leaves only those pages in *left that may
- * hold a row, if `left` is not NULL. REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one
- * that the snapshot sees.
- */
-extern void chunk_ask_clause(ChunkClause *clause, Relation heap, ChunkVerdict *verdict, BfSpans *left);
 
 /* Leaves only those pages in *spans that are in *other too. */
 extern void chunk_intersect(BfSpans *spans, const BfSpans *other);
@@ -156,7 +147,9 @@ typedef struct ChunkQuestion
 	Expr	   *argument;		/* what is evaluated; NULL: nothing */
 	ExprState  *state;
 	int			number;			/* comparisons are counted from 0 */
-	ChunkCacheKey key;			/* `operator` is InvalidOid if there is no argument, `column` 0 if it is no column */
+	int16		length;			/* of the argument's type */
+	bool		by_value;
+	ChunkCacheKey cache_key;	/* `operator` is InvalidOid if there is no argument, `column` 0 if it is no column */
 	/* for one scan: */
 	bool		evaluated;
 	bool		isnull;			/* no row satisfies the comparison */
@@ -170,7 +163,8 @@ typedef struct ChunkAsking
 	MemoryContext context;		/* for what lives as long as the values */
 	List	  **searches;		/* ChunkClauses, by the numbers of comparisons; the Skips of an execution share theirs */
 	List	   *indexes;		/* as in ChunkClause */
-	bool		wants_pages;	/* as in ChunkAsker */
+	bool		wants_pages;	/* as in ChunkClause */
+	Oid			parent;			/* as in ChunkCacheKey */
 	int			comparisons;	/* how many there are */
 	bool		may_evaluate;	/* if it is not set, only values are used whose evaluation runs nothing that may fail */
 	bool		left_out;		/* so a comparison was left out, and has said "maybe" */

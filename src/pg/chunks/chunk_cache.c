@@ -236,7 +236,7 @@ is_stale(const CachedChunk *chunk)
 bool
 chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, BfPages *few, Oid *index)
 {
-	CachedChunk *chunk = hash_search(chunks, key, HASH_FIND, NULL);
+	CachedChunk *chunk = number != 0 ? hash_search(chunks, key, HASH_FIND, NULL) : NULL;
 	bool		known;
 
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) || chunk->snapshot > number)
@@ -268,23 +268,29 @@ is_lasting(Relation index)
 		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
 }
 
-bool
+void
 chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Relation index, BfSearch *search,
 				BfPages *few)
 {
 	uint64		made = messages;
-	CachedChunk *chunk;
+	CachedChunk *chunk = NULL;
 	bool		found;
 	MemoryContext caller;
 	BfProbe    *probe;
 
-	if (!is_lasting(index))
-		return bf_index_ask(search, index, relation, few, NULL);
-	chunk = hash_search(chunks, key, HASH_ENTER, &found);
-	if (!found)
-		chunk->probe = NULL;
-	else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
-		return bf_index_ask(search, index, relation, few, NULL);	/* keep the entry, which serves newer snapshots */
+	if (number != 0 && is_lasting(index))
+	{
+		chunk = hash_search(chunks, key, HASH_ENTER, &found);
+		if (!found)
+			chunk->probe = NULL;
+		else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
+			chunk = NULL;		/* keep the entry, which serves newer snapshots */
+	}
+	if (chunk == NULL)
+	{
+		(void) bf_index_ask(search, index, relation, few, NULL);
+		return;
+	}
 	/* mark the relations before the index is read, so that no message is missed */
 	chunk->chunk_mark = find_mark(RelationGetRelid(relation));
 	chunk->index_mark = find_mark(RelationGetRelid(index));
@@ -300,5 +306,4 @@ chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Rela
 	MemoryContextSwitchTo(caller);
 	chunk->probe = probe;
 	chunk->snapshot = number;
-	return few->count > 0;
 }

@@ -20,7 +20,7 @@
 typedef struct ChunkCacheKey
 {
 	Oid			chunk;
-	Oid			parent;			/* the relation that is scanned; for Skip, the chunk itself */
+	Oid			parent;			/* the relation that is scanned; InvalidOid for Skip: the chunk itself */
 	AttrNumber	column;			/* of the parent */
 	bool		any;			/* the comparison is = ANY (array) */
 	bool		locked_before;	/* this is a node */
@@ -37,9 +37,9 @@ extern uint64 chunk_cache_begin(Snapshot snapshot, bool locked_before);
 
 /*
  * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
- * wanted row, and *index to the OID of the index. Returns false if nothing is remembered that is surely true for this
- * snapshot. Also returns false if `search` is NULL, or if no index was asked with this search before, since then its
- * items have no hashes yet. REQUIRES, here and below: the bytes of *key between its fields are zero.
+ * wanted row, and *index to the OID of the index. Returns false if the number is 0, or if nothing is remembered that is
+ * surely true for this snapshot. Also returns false if `search` is NULL, or if no index was asked with this search
+ * before, since then its items have no hashes yet. REQUIRES, here and below: the bytes of *key between its fields are zero.
  */
 extern bool chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, BfPages *few, Oid *index);
 
@@ -51,10 +51,11 @@ extern bool chunk_cache_is_fresh(const ChunkCacheKey *key);
 
 /*
  * Asks an index of a chunk, as bf_index_ask() does, and remembers how the index is asked. Does not remember it if the
- * index is partial, has indcheckxmin set or is no longer valid, or if what is remembered already serves newer snapshots.
- * REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
+ * number is 0, if the index is partial, has indcheckxmin set or is no longer valid, or if what is remembered already
+ * serves newer snapshots. REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one
+ * that the snapshot sees.
  */
-extern bool chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation chunk, Relation index, BfSearch *search,
+extern void chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation chunk, Relation index, BfSearch *search,
 							BfPages *few);
 
 #endif

@@ -11,7 +11,6 @@
 #endif
 #include "executor/executor.h"
 #include "lib/qunique.h"
-#include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/datum.h"
@@ -76,13 +75,9 @@ begin_collecting(JoinKeys *keys)
 	MemoryContextReset(keys->context);
 	for (int i = 0; i < keys->count; i++)
 	{
-		JoinKeySet *set = &keys->sets[i];
+		const JoinKeySet *set = &keys->sets[i];
 
-		set->hashes = NULL;
-		set->count = set->room = 0;
-		set->given_up = false;
-		set->search = NULL;
-		set->patience = (BfPatience) {0};
+		keys->sets[i] = (JoinKeySet) {.key = set->key, .state = set->state, .hasher = set->hasher};
 	}
 }
 
@@ -120,7 +115,6 @@ static void
 collect(JoinKeysState *state, TupleTableSlot *row)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	const CustomScan *plan = state->keys.plan;
 	MemoryContext caller = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 
 	econtext->ecxt_scantuple = row;
@@ -132,12 +126,11 @@ collect(JoinKeysState *state, TupleTableSlot *row)
 
 		if (set->given_up)
 			continue;
-		value = ExecEvalExpr(set->expression, econtext, &isnull);
+		value = ExecEvalExpr(set->state, econtext, &isnull);
 		if (isnull)
 			continue;
 		if (set->hasher == NULL)
-			set->hasher = item_hasher_for_index(exprType(list_nth(plan->custom_exprs, i)),
-												exprCollation(list_nth(plan->custom_exprs, i)),
+			set->hasher = item_hasher_for_index(exprType(set->key), exprCollation(set->key),
 												state->css.ss.ps.state->es_query_cxt);
 		if (set->count == set->room)
 			make_room(&state->keys, set);
@@ -184,7 +177,10 @@ join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 	keys->count = list_length(plan->custom_exprs);
 	keys->sets = palloc0(keys->count * sizeof(JoinKeySet));
 	for (int i = 0; i < keys->count; i++)
-		keys->sets[i].expression = ExecInitExpr(list_nth(plan->custom_exprs, i), &node->ss.ps);
+	{
+		keys->sets[i].key = list_nth(plan->custom_exprs, i);
+		keys->sets[i].state = ExecInitExpr((Expr *) keys->sets[i].key, &node->ss.ps);
+	}
 	begin_collecting(keys);
 	state->collects = skip_enabled && estate->es_epq_active == NULL;
 	if (state->collects)
@@ -230,36 +226,27 @@ join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oi
 
 	if (bf_index_passes_over(&set->patience))
 	{
-		set->use.passed_over++;
+		keys->uses[JOIN_PASSED_OVER]++;
 		return false;
 	}
 	caller = MemoryContextSwitchTo(keys->context);
 	if (set->search == NULL)
-		set->search = bf_index_begin_hashed_search(set->hashes, set->count,
-												   exprCollation(list_nth(keys->plan->custom_exprs, set - keys->sets)),
+		set->search = bf_index_begin_hashed_search(set->hashes, set->count, exprCollation(set->key),
 												   estate->es_snapshot);
 	MemoryContextSwitchTo(estate->es_query_cxt);
 	answered = chunk_ask_for_spans(estate->es_snapshot, set->search, heap, index, column, &set->patience, spans);
 	MemoryContextSwitchTo(caller);
-	if (answered)
-		set->use.asked++;
-	else
-		set->use.too_many++;
+	keys->uses[answered ? JOIN_ASKED : JOIN_TOO_MANY]++;
 	return answered;
 }
 
 /* ---------------------------------------------------------------------- explaining */
 
-static char *
-key_text(const CustomScan *plan, int set, List *context)
-{
-	return deparse_expression(list_nth(plan->custom_exprs, set), context, true, false);
-}
-
 char *
 join_key_text(const JoinKeys *keys, int set, List *ancestors, ExplainState *es)
 {
-	return key_text(keys->plan, set, set_deparse_context_plan(es->deparse_cxt, (Plan *) keys->plan, ancestors));
+	return deparse_expression(keys->sets[set].key,
+							  set_deparse_context_plan(es->deparse_cxt, (Plan *) keys->plan, ancestors), true, false);
 }
 
 /* Returns how many keys were collected, or why there are none. */
@@ -272,43 +259,24 @@ count_text(const JoinKeys *keys, const JoinKeySet *set)
 }
 
 static void
-add_reason(StringInfo text, const char *reason, int64 count)
-{
-	if (count > 0)
-		appendStringInfo(text, "%s%s (" INT64_FORMAT ")", text->len > 0 ? ", " : "", reason, count);
-}
-
-static void
 join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	JoinKeysState *state = (JoinKeysState *) node;
-	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	static const char *const reasons[] = {"keys are missing", "too many keys for the index's rate", "others were asked in vain"};
+	const JoinKeys *keys = &((JoinKeysState *) node)->keys;
 	List	   *texts = NIL;
 	List	   *counts = NIL;
-	JoinUse		use = {0};
-	StringInfoData because;
+	char	   *because = chunk_counts_text(reasons, &keys->uses[JOIN_MISSING], JOIN_USES - JOIN_MISSING);
 
-	for (int i = 0; i < state->keys.count; i++)
+	for (int i = 0; i < keys->count; i++)
 	{
-		const JoinKeySet *set = &state->keys.sets[i];
-
-		texts = lappend(texts, key_text(plan, i, context));
-		counts = lappend(counts, count_text(&state->keys, set));
-		use.asked += set->use.asked;
-		use.passed_over += set->use.passed_over;
-		use.too_many += set->use.too_many;
-		use.missing += set->use.missing;
+		texts = lappend(texts, join_key_text(keys, i, ancestors, es));
+		counts = lappend(counts, count_text(keys, &keys->sets[i]));
 	}
 	ExplainPropertyList("Keys", texts, es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyList("Keys Collected", counts, es);
-	ExplainPropertyInteger("Scans Asked", NULL, use.asked, es);
-	initStringInfo(&because);
-	add_reason(&because, "keys are missing", use.missing);
-	add_reason(&because, "too many keys for the index's rate", use.too_many);
-	add_reason(&because, "others were asked in vain", use.passed_over);
-	if (because.len > 0)
-		ExplainPropertyText("Scans Not Asked Because", because.data, es);
+	ExplainPropertyInteger("Scans Asked", NULL, keys->uses[JOIN_ASKED], es);
+	if (because[0] != '\0')
+		ExplainPropertyText("Scans Not Asked Because", because, es);
 }

@@ -34,19 +34,21 @@ extern const CustomScanMethods join_keys_scan_methods;
 /* Is called when the library is loaded. */
 extern void join_key_paths_init(void);
 
-/* Counts for EXPLAIN how many scans asked an index about a set, and for each reason how many did not. */
-typedef struct JoinUse
+/* What became of a scan that could ask about a set. */
+typedef enum JoinUse
 {
-	int64		asked;			/* asked */
-	int64		passed_over;	/* did not ask, because asking other indexes about the set was in vain */
-	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
-	int64		missing;		/* did not ask, because the set was not complete, or was given up */
+	JOIN_ASKED,
+	JOIN_MISSING,				/* not asked: the set was not complete, or was given up */
+	JOIN_TOO_MANY,				/* not asked: too many keys for the index's false-positive rate, or no usable index */
+	JOIN_PASSED_OVER,			/* not asked, because asking other indexes about the set was in vain */
+	JOIN_USES					/* the number of these */
 } JoinUse;
 
 /* A set of keys: the hashes of the values that one expression has in the rows of the inner side. */
 typedef struct JoinKeySet
 {
-	ExprState  *expression;
+	Node	   *key;			/* of custom_exprs */
+	ExprState  *state;
 	ItemHasher *hasher;			/* NULL until there is a key */
 	uint64	   *hashes;			/* NULL until there is a key; a hash may occur more than once until all rows were seen */
 	uint32		count;
@@ -54,7 +56,6 @@ typedef struct JoinKeySet
 	bool		given_up;		/* the keys are too many */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
 	BfPatience	patience;		/* says which of the indexes are passed over when they are asked about the set */
-	JoinUse		use;
 } JoinKeySet;
 
 typedef struct JoinKeys
@@ -66,6 +67,7 @@ typedef struct JoinKeys
 	MemoryContext context;		/* for what lives as long as the keys; reset when collecting begins */
 	int			count;
 	JoinKeySet *sets;
+	int64		uses[JOIN_USES];	/* how many scans, for EXPLAIN */
 } JoinKeys;
 
 /*

@@ -222,6 +222,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		.context = state->context,
 		.searches = &state->searches,
 		.wants_pages = true,
+		.parent = RelationGetRelid(node->ss.ss_currentRelation),
 	};
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
 	state->question = state->comparisons;
@@ -505,6 +506,6 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyInteger("Partitions Read", NULL, state->read_total, es);
 	if (asked != NIL && state->read_total > 0)
-		ExplainPropertyText("Read Because", chunk_reasons_text(state->because), es);
+		ExplainPropertyText("Read Because", chunk_counts_text(chunk_reason_names, state->because, CHUNK_REASONS), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, state->in_vain, es);
 }

@@ -37,8 +37,8 @@ enum SkipPrivate
 {
 	SKIP_INDEXES,				/* OIDs of the indexes that can answer the conditions */
 	/*
-	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan (index)
-	 * (parameter of the JoinKeys, number of its set, column).
+	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan four integers:
+	 * the index, its column, the parameter of the JoinKeys, the number of its set.
 	 */
 	SKIP_JOINS,
 	SKIP_PARENT,				/* one integer: what is added to the table's number is its topmost parent's; 0: none */
@@ -101,10 +101,11 @@ typedef struct SkipState
 } SkipState;
 
 /*
- * Asks the indexes. Returns false if no row can match. Otherwise state->left has the pages that may hold a row; some may
- * lie behind the table's end.
+ * Gives the verdict of the scan that begins. For SKIP_SOME, state->left has the pages that may hold a row. Under
+ * EvalPlanQual it is SKIP_ALL: a row is looked at again that is newer than the snapshot, of which alone the indexes
+ * tell.
  */
-extern bool skip_ask(SkipState *state);
+extern SkipVerdict skip_ask(SkipState *state);
 
 /* Returns the Skips of an execution that collects figures for EXPLAIN ANALYZE (a list of SkipState). */
 extern List *skip_nodes_of(EState *estate);

@@ -16,6 +16,7 @@
 #include "storage/predicate.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "chunks/join_keys.h"
 
@@ -88,7 +89,7 @@ ask_about_join(SkipState *state, SkipJoin *join, BfSpans *left)
 	if (keys == NULL || !keys->complete || set->given_up)
 	{
 		if (keys != NULL)
-			set->use.missing++;
+			keys->uses[JOIN_MISSING]++;
 		return true;
 	}
 	if (set->count == 0)
@@ -106,17 +107,62 @@ ask_about_join(SkipState *state, SkipJoin *join, BfSpans *left)
 	return left->count > 0;
 }
 
-bool
+/* As skip_ask(). REQUIRES: state->asking is set up. */
+static SkipVerdict
+ask(SkipState *state)
+{
+	Relation	table = state->css.ss.ss_currentRelation;
+	ChunkAsking *asking = &state->asking;
+	BfSpans    *left = &state->left;
+	BfSpans		all = {0};
+	BlockNumber pages;
+
+	*left = (BfSpans) {0};
+	bf_index_add_span(left, 0, InvalidBlockNumber);
+	asking->may_evaluate = asking->left_out = false;
+	if (!chunk_ask(asking, &state->question, RelationGetRelid(table), &state->why, left))
+		return SKIP_NONE;
+	for (int i = 0; i < state->join_count; i++)
+		if (!ask_about_join(state, &state->joins[i], left))
+			return SKIP_NONE;
+	if (!asking->left_out && !state->by_pages)
+		return SKIP_ALL;
+	pages = RelationGetNumberOfBlocks(table);	/* taken after the snapshot */
+	if (pages == 0)
+	{
+		/* the scan below would take this lock, but it is not begun */
+		PredicateLockRelation(table, state->css.ss.ps.state->es_snapshot);
+		return SKIP_NONE;
+	}
+	asking->may_evaluate = true;
+	if (asking->left_out && !chunk_ask(asking, &state->question, RelationGetRelid(table), &state->why, left))
+		return SKIP_NONE;
+	if (!state->by_pages)
+		return SKIP_ALL;
+	bf_index_add_span(&all, 0, pages);
+	chunk_intersect(left, &all);
+	if (left->count == 0)
+		return SKIP_NONE;
+	if (left->pages * 10 >= (uint64) pages * BF_IN_VAIN_TENTHS)
+		return SKIP_ALL;
+	state->pages += pages;
+	state->pages_left += left->pages;
+	return SKIP_SOME;
+}
+
+SkipVerdict
 skip_ask(SkipState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	EState	   *estate = state->css.ss.ps.state;
-	Relation	table = state->css.ss.ss_currentRelation;
 	ChunkAsking *asking = &state->asking;
-	MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
-	bool		result;
+	MemoryContext caller;
+	SkipVerdict verdict;
 
-	ResetExprContext(state->css.ss.ps.ps_ExprContext);
+	if (!skip_enabled || estate->es_epq_active != NULL || estate->es_snapshot == NULL ||
+		!IsMVCCSnapshot(estate->es_snapshot))
+		return SKIP_ALL;
+	caller = MemoryContextSwitchTo(estate->es_query_cxt);
 	if (asking->node == NULL)
 	{
 		*asking = (ChunkAsking) {
@@ -129,25 +175,10 @@ skip_ask(SkipState *state)
 		chunk_make_question(asking, &state->question, plan->custom_exprs);
 	}
 	MemoryContextSwitchTo(asking->context);
+	MemoryContextReset(asking->context);
 	chunk_forget_values(&state->question);
 	state->why = (ChunkVerdict) {.reason = CHUNK_IS_NOT_ASKED};
-	state->left = (BfSpans) {0};
-	bf_index_add_span(&state->left, 0, InvalidBlockNumber);
-	asking->may_evaluate = asking->left_out = false;
-	result = chunk_ask(asking, &state->question, RelationGetRelid(table), &state->why, &state->left);
-	for (int i = 0; i < state->join_count && result; i++)
-		result = ask_about_join(state, &state->joins[i], &state->left);
-	if (asking->left_out && result)
-	{
-		asking->may_evaluate = true;
-		if (RelationGetNumberOfBlocks(table) > 0)
-			result = chunk_ask(asking, &state->question, RelationGetRelid(table), &state->why, &state->left);
-		else
-		{
-			PredicateLockRelation(table, estate->es_snapshot);
-			result = false;
-		}
-	}
+	verdict = ask(state);
 	MemoryContextSwitchTo(caller);
-	return result;
+	return verdict;
 }

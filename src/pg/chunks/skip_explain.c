@@ -16,24 +16,17 @@
 
 #include "chunks/join_keys.h"
 
-static List *
-add_name(List *names, char *name)
-{
-	return list_append_unique(names, makeString(name));
-}
-
 /* The indexes that are asked: "i", "i for s.uid". */
 static List *
 names_of_indexes(const SkipState *state, List *ancestors, ExplainState *es)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	List	   *names = NIL;
-	List	   *texts = NIL;
 	ListCell   *cell;
 
 	foreach(cell, list_nth(plan->custom_private, SKIP_INDEXES))
 		if (get_rel_name(lfirst_oid(cell)) != NULL)
-			names = add_name(names, get_rel_name(lfirst_oid(cell)));
+			names = lappend(names, get_rel_name(lfirst_oid(cell)));
 	for (int i = 0; i < state->join_count; i++)
 	{
 		const SkipJoin *join = &state->joins[i];
@@ -41,12 +34,10 @@ names_of_indexes(const SkipState *state, List *ancestors, ExplainState *es)
 			DatumGetPointer(state->css.ss.ps.state->es_param_exec_vals[join->parameter].value);
 
 		if (keys != NULL && get_rel_name(join->index) != NULL)
-			names = add_name(names, psprintf("%s for %s", get_rel_name(join->index),
-											 join_key_text(keys, join->set, ancestors, es)));
+			names = lappend(names, psprintf("%s for %s", get_rel_name(join->index),
+											join_key_text(keys, join->set, ancestors, es)));
 	}
-	foreach(cell, names)
-		texts = lappend(texts, strVal(lfirst(cell)));
-	return texts;
+	return names;
 }
 
 /* "none (18), some pages (1), all (1)" */
@@ -54,13 +45,8 @@ static char *
 verdicts_text(const int64 *scans)
 {
 	static const char *const names[] = {"none", "some pages", "all"};
-	StringInfoData text;
 
-	initStringInfo(&text);
-	for (int i = 0; i < SKIP_VERDICTS; i++)
-		if (scans[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", names[i], scans[i]);
-	return text.data;
+	return chunk_counts_text(names, scans, SKIP_VERDICTS);
 }
 
 /* What became of a Skip's scans: "none"; "some pages (8 of 84)"; "all, the bf index says maybe". */
@@ -75,7 +61,7 @@ verdict_text(const SkipState *state)
 		return "none";
 	if (state->scans[SKIP_SOME] > 0)
 		return psprintf("some pages (" INT64_FORMAT " of " INT64_FORMAT ")", state->pages_left, state->pages);
-	return psprintf("all, %s", chunk_reason_name(state->why.reason));
+	return psprintf("all, %s", chunk_reason_names[state->why.reason]);
 }
 
 /* Counts the verdicts of all Skips below the same Append, at the first of them. */

@@ -353,9 +353,8 @@ encode_joins(PlannerInfo *root, const List *joins)
 	{
 		const SkipJoinKey *join = lfirst(cell);
 
-		result = lappend(result, list_make2(list_make1_oid(join->index),
-											list_make3_int(join_keys_parameter(root, join->source), join->set,
-														   join->column)));
+		result = lappend(result, list_make4_int((int) join->index, join->column,
+												join_keys_parameter(root, join->source), join->set));
 	}
 	return result;
 }
