@@ -94,6 +94,8 @@ typedef struct PartitionScanChoice
 	RelOptInfo *rel;
 	Index		relid;
 	int			nparts;			/* rel->nparts, as PostgreSQL has set it */
+	List	   *indexes;		/* IndexOptInfos of the parent's bf indexes, which stand for those of its partitions */
+	Bitmapset  *columns;		/* which conditions name, as numbered by pull_varattnos() */
 	bool		prepared;
 	PartitionScanParts *parts;	/* NULL: the table is expanded late, or its conditions contradict each other */
 	bool		is_empty;		/* they do */

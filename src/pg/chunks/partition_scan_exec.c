@@ -18,7 +18,7 @@
 #include "executor/nodeSubplan.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "storage/bufmgr.h"
 #include "parser/parsetree.h"
 #include "storage/lock.h"
@@ -133,17 +133,6 @@ begin_pruning(PartitionScanState *state, PartitionPruneInfo *plan, int offset)
 	state->parameters = bms_add_members(state->parameters, state->pruning->execparamids);
 }
 
-/* Adds the parameters of an expression that are set during the execution. */
-static bool
-find_parameters(Node *node, Bitmapset **parameters)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
-	return expression_tree_walker(node, find_parameters, parameters);
-}
-
 /* ------------------------------------------------------------- changes by the own session */
 
 /*
@@ -238,7 +227,8 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
 	state->question = state->comparisons;
 	state->question.count = lfourth_int(numbers);
-	find_parameters((Node *) plan->custom_exprs, &state->parameters);
+	state->parameters = bms_add_members(state->parameters, bms_intersect(pull_paramids((Expr *) plan->custom_exprs),
+																		 plan->scan.plan.allParam));
 }
 
 /* ----------------------------------------------------------------------------- deciding */

@@ -94,24 +94,22 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 /* ------------------------------------------------------------------- not to be expanded */
 
-/* Does a bf index of the table have one of these columns (numbered as by pull_varattnos())? */
-static bool
-is_indexed(Oid oid, const Bitmapset *columns)
+/* The columns of these indexes, as numbered by pull_varattnos(). */
+static Bitmapset *
+indexed_columns(const List *indexes, Index relid)
 {
-	ListCell   *cell;
+	Bitmapset  *columns = NULL;
+	const ListCell *cell;
 
-	foreach(cell, chunk_indexes_of(oid, 1))
+	foreach(cell, indexes)
 	{
 		const IndexOptInfo *index = lfirst(cell);
-		Bitmapset  *its_columns = NULL;
 
-		pull_varattnos((Node *) index->indexprs, 1, &its_columns);
+		pull_varattnos((Node *) index->indexprs, relid, &columns);
 		for (int i = 0; i < index->nkeycolumns; i++)
-			its_columns = bms_add_member(its_columns, index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber);
-		if (bms_overlap(columns, its_columns))
-			return true;
+			columns = bms_add_member(columns, index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber);
 	}
-	return false;
+	return columns;
 }
 
 /* Has PostgreSQL expand no partition of this table, if the table may get the node. */
@@ -120,6 +118,7 @@ look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	Bitmapset  *columns = NULL;
+	List	   *indexes;
 	PartitionScanChoice *choice;
 
 	if (choices == NULL || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL)
@@ -131,13 +130,16 @@ look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 	if (!chunk_paths_are_last())
 		return;
 	pull_varattnos((Node *) root->parse->jointree, rel->relid, &columns);
-	if (columns == NULL || !is_indexed(oid, columns) || chunk_engine() != NULL)
+	indexes = columns == NULL ? NIL : chunk_indexes_of(oid, rel->relid);
+	if (!bms_overlap(columns, indexed_columns(indexes, rel->relid)) || chunk_engine() != NULL)
 		return;
 	choice = palloc0(sizeof(PartitionScanChoice));
 	choice->root = root;
 	choice->rel = rel;
 	choice->relid = rel->relid;
 	choice->nparts = rel->nparts;
+	choice->indexes = indexes;
+	choice->columns = columns;
 	rel->nparts = 0;
 	*choices = lappend(*choices, choice);
 }
@@ -167,62 +169,39 @@ look_at_relation(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
 
 /* ----------------------------------------------------------------------------- deciding */
 
-/* Is this member of an equivalence class the column with the number *column? (The type is ec_matches_callback_type.) */
+/* Of each equivalence class the first expression of the table will do. (The type is ec_matches_callback_type.) */
 static bool
-is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, EquivalenceMember *member, void *column)
+any_member(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, EquivalenceMember *member, void *nothing)
 {
-	const Node *node = (Node *) member->em_expr;
-
-	(void) root;
-	(void) class;
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
-		((Var *) node)->varattno == *(AttrNumber *) column;
+	(void) root, (void) rel, (void) class, (void) member, (void) nothing;
+	return true;
 }
 
 /* Returns the join conditions that a scan of this table can test on the inner side of a nested loop. */
 static List *
 conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *conditions = NIL;
+	List	   *conditions = rel->has_eclass_joins ?
+		generate_implied_equalities_for_column(root, rel, any_member, NULL, rel->lateral_referencers) : NIL;
 	ListCell   *cell;
 
 	foreach(cell, rel->joininfo)
 		if (join_clause_is_movable_to(lfirst(cell), rel))
 			conditions = lappend(conditions, lfirst(cell));
-	if (rel->has_eclass_joins)
-		for (AttrNumber column = 1; column <= rel->max_attr; column++)
-			if (rel->attr_needed[column - rel->min_attr] != NULL)
-				conditions = list_concat(conditions,
-										 generate_implied_equalities_for_column(root, rel, is_column_of_class, &column,
-																				rel->lateral_referencers));
 	return conditions;
-}
-
-static bool
-contains_set(const List *sets, const Bitmapset *set)
-{
-	ListCell   *cell;
-
-	foreach(cell, sets)
-		if (bms_equal(lfirst(cell), set))
-			return true;
-	return false;
 }
 
 /* Sets choice->asked and choice->outer. */
 static void
-find_conditions(PartitionScanChoice *choice, Oid parent_oid)
+find_conditions(PartitionScanChoice *choice)
 {
 	RelOptInfo *rel = choice->rel;
-	List	   *indexes = chunk_indexes_of(parent_oid, rel->relid);
 	ListCell   *cell;
 
 	foreach(cell, rel->baserestrictinfo)
 	{
 		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
-		Node	   *part = chunk_answered_part(indexes, rel->relid, (Node *) condition->clause, NULL);
+		Node	   *part = chunk_answered_part(choice->indexes, rel->relid, (Node *) condition->clause, NULL);
 
 		if (!condition->pseudoconstant && part != NULL)
 			choice->asked = lappend(choice->asked, part);
@@ -232,25 +211,22 @@ find_conditions(PartitionScanChoice *choice, Oid parent_oid)
 		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
 		Relids		outer = bms_union(bms_difference(condition->clause_relids, rel->relids), rel->lateral_relids);
 
-		if (!bms_is_member(rel->relid, outer) && !contains_set(choice->outer, outer) &&
-			chunk_answered_part(indexes, rel->relid, (Node *) condition->clause, NULL) != NULL)
+		if (!bms_is_member(rel->relid, outer) &&
+			chunk_answered_part(choice->indexes, rel->relid, (Node *) condition->clause, NULL) != NULL)
 			choice->outer = lappend(choice->outer, outer);
 	}
 }
 
 /* Is a system column used that a row of a partition has, but not a row that is copied into the parent's layout? */
 static bool
-uses_system_columns(const RelOptInfo *rel)
+uses_system_columns(const PartitionScanChoice *choice)
 {
-	Bitmapset  *columns = NULL;
-	ListCell   *cell;
+	const RelOptInfo *rel = choice->rel;
 
-	foreach(cell, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, cell)->clause, rel->relid, &columns);
 	for (AttrNumber column = rel->min_attr; column < 0; column++)
 		if (column != TableOidAttributeNumber && column != SelfItemPointerAttributeNumber &&
 			(rel->attr_needed[column - rel->min_attr] != NULL ||
-			 bms_is_member(column - FirstLowInvalidHeapAttributeNumber, columns)))
+			 bms_is_member(column - FirstLowInvalidHeapAttributeNumber, choice->columns)))
 			return true;
 	return false;
 }
@@ -299,8 +275,8 @@ prepare(PartitionScanChoice *choice)
 	choice->is_empty = relation_excluded_by_constraints(root, rel, rte);
 	if (choice->is_empty)
 		return;
-	find_conditions(choice, rte->relid);
-	if ((choice->asked != NIL || choice->outer != NIL) && !uses_system_columns(rel))
+	find_conditions(choice);
+	if ((choice->asked != NIL || choice->outer != NIL) && !uses_system_columns(choice))
 		choice->parts = partition_scan_find(root, rel, rte);
 	if (choice->parts != NULL && list_length(choice->parts->leaves) < 2)
 		choice->parts = NULL;

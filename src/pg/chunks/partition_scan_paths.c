@@ -41,7 +41,7 @@ partition_scan_reading_cost(const PartitionScanParts *parts, double rows, Cost p
 }
 
 /* Makes a path that asks about these conditions, which leave so many rows. `outer` are the tables that give values. */
-static CustomPath *
+static Path *
 make_path(const PartitionScanChoice *choice, List *asked, double asked_rows, Relids outer)
 {
 	PlannerInfo *root = choice->root;
@@ -64,7 +64,7 @@ make_path(const PartitionScanChoice *choice, List *asked, double asked_rows, Rel
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_private = list_make2((void *) choice, asked);
 	custom->methods = &path_methods;
-	return custom;
+	return path;
 }
 
 /* ----------------------------------------------------------------------------- the order */
@@ -142,24 +142,12 @@ partition_scan_find_order(PartitionScanChoice *choice)
 		choice->sort = wanted_sort(root, rel);
 }
 
-/* Adds a path whose rows have the order that the query wants, so that LIMIT ends it early. */
-static void
-add_ordered_path(const PartitionScanChoice *choice)
-{
-	RelOptInfo *rel = choice->rel;
-	CustomPath *path = make_path(choice, choice->asked, choice->asked_rows, NULL);
-
-	path->path.pathkeys = choice->root->query_pathkeys;
-	path->path.total_cost *= 1.01;	/* sorting */
-	add_path(rel, (Path *) path);
-}
-
 void
 partition_scan_add_paths(PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
 	RelOptInfo *rel = choice->rel;
-	List	   *indexes = chunk_indexes_of(((PartitionScanTable *) linitial(choice->parts->tables))->oid, rel->relid);
+	Path	   *path;
 	ListCell   *cell;
 
 	/* With part_rels PostgreSQL would make an Append once more at the end, of no children. */
@@ -168,9 +156,15 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 	rel->partial_pathlist = NIL;
 	/* The paths of a relation that was thought to be empty have left a ParamPathInfo without the clauses of joins. */
 	rel->ppilist = NIL;
-	add_path(rel, (Path *) make_path(choice, choice->asked, choice->asked_rows, rel->lateral_relids));
+	add_path(rel, make_path(choice, choice->asked, choice->asked_rows, rel->lateral_relids));
 	if (choice->sort != NULL)
-		add_ordered_path(choice);
+	{
+		/* its rows have the order that the query wants, so LIMIT ends it early */
+		path = make_path(choice, choice->asked, choice->asked_rows, NULL);
+		path->pathkeys = root->query_pathkeys;
+		path->total_cost *= 1.01;	/* sorting */
+		add_path(rel, path);
+	}
 	foreach(cell, choice->outer)
 	{
 		ParamPathInfo *join = get_baserel_parampathinfo(root, rel, lfirst(cell));
@@ -179,13 +173,13 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 
 		foreach(inner, join->ppi_clauses)
 		{
-			Node	   *part = chunk_answered_part(indexes, rel->relid,
+			Node	   *part = chunk_answered_part(choice->indexes, rel->relid,
 												   (Node *) lfirst_node(RestrictInfo, inner)->clause, NULL);
 
 			if (part != NULL)
 				asked = lappend(asked, part);
 		}
-		add_path(rel, (Path *) make_path(choice, asked, join->ppi_rows, lfirst(cell)));
+		add_path(rel, make_path(choice, asked, join->ppi_rows, lfirst(cell)));
 	}
 }
 
