@@ -44,13 +44,13 @@ extern int	partition_scan_use;
 enum PartitionScanPrivate
 {
 	/*
-	 * Four integers: the table's number in its query's range table, the number of the entry there for the first leaf
-	 * partition, how many leaf partitions there are, and how many conditions are asked about.
+	 * Five integers: the table's number in its query's range table, the number of the entry there for the first leaf
+	 * partition, how many leaf partitions there are, how many conditions are asked about, and 1 if partitions are read
+	 * from the last bound to the first.
 	 */
 	PARTITION_SCAN_NUMBERS,
 	PARTITION_SCAN_PRUNING,		/* a PartitionPruneInfo, or NULL; its subplans are the leaf partitions */
-	PARTITION_SCAN_SORT,		/* the order in which each partition returns its rows: a Sort without targets, or NULL */
-	PARTITION_SCAN_BACKWARD		/* a list of one integer: 1 if partitions are read from the last bound to the first */
+	PARTITION_SCAN_SORT			/* the order in which each partition returns its rows: a Sort without targets, or NULL */
 };
 
 /* ------------------------------------------------------------ the partitions, while planning */

@@ -196,7 +196,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->first_entry = lsecond_int(numbers) + offset;
 	state->count = lthird_int(numbers);
 	state->sort = list_nth(plan->custom_private, PARTITION_SCAN_SORT);
-	state->backward = linitial_int(list_nth(plan->custom_private, PARTITION_SCAN_BACKWARD)) != 0;
+	state->backward = list_nth_int(numbers, 4) != 0;
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_SMALL_SIZES);
 	state->reading = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan of a partition", ALLOCSET_SMALL_SIZES);
 	state->read = palloc(state->count * sizeof(int) + 1);

@@ -327,8 +327,7 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 	foreach(cell, prepared)
 		decide(lfirst(cell));
 	/* The paths of this relation, which is the first one, were made before the sizes of these tables were known. */
-	if (prepared != NIL && rel->rtekind == RTE_RELATION && !rte->inh && rel->indexlist != NIL && !IS_DUMMY_REL(rel) &&
-		rte->tablesample == NULL)
+	if (prepared != NIL && !rte->inh && rte->tablesample == NULL && !IS_DUMMY_REL(rel))
 		create_index_paths(root, rel);
 	foreach(cell, *choices)
 	{

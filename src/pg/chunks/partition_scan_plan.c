@@ -253,11 +253,11 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_exprs = copyObject(list_concat_copy(asked, find_equalities(conditions, asked)));
-	scan->custom_private = list_make4(list_make4_int(rel->relid, first + list_length(parts->tables) - 1,
-													 list_length(parts->leaves), list_length(asked)),
+	scan->custom_private = list_make3(list_make5_int(rel->relid, first + list_length(parts->tables) - 1,
+													 list_length(parts->leaves), list_length(asked),
+													 is_ordered && choice->backward),
 									  make_pruning(root, rel, parts, first, with_values),
-									  is_ordered ? copyObject(choice->sort) : NULL,
-									  list_make1_int(is_ordered && choice->backward));
+									  is_ordered ? copyObject(choice->sort) : NULL);
 	scan->methods = &partition_scan_methods;
 	return (Plan *) scan;
 }
