@@ -6,22 +6,22 @@
  * 'x' over a thousand partitions reads all of them, if nothing tells PostgreSQL that 'x' is in three of them only. A
  * bf index on the column can tell (../index/handler.c begins with what that is): it says "no" for certain, or "maybe".
  * So chunk_scan() and the plan nodes Skip and PartitionScan ask the indexes of each chunk before they
- * read the chunk. All four do so through this file.
+ * read the chunk. All three do so through this file.
  *
  * There are three ways to ask:
  *
  *  - from memory (chunk_ask_memory()): a session that has asked the index before remembers how (chunk_cache.h), and
  *    looks at its pages without opening the index or the chunk. This takes about half a microsecond if the pages are in
- *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes one of the other
- *    ways.
- *  - an index that is opened: chunk_ask_index() for Skip, whose plan names the indexes; chunk_ask_clause() for
- *    chunk_scan() and PartitionScan, which have a condition, and find the indexes of each chunk that can answer it.
- *    These are asked one after the other until one says no.
- *  - for the pages (chunk_ask_for_spans()): Skip has many values, the keys of a hash join, and wants to know which
- *    pages may have any of them.
+ *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes another way.
+ *  - indexes that are opened (chunk_ask_clause()): those of the chunk that can answer a comparison, one after the other
+ *    until one says no.
+ *  - for the keys of a hash join (chunk_ask_for_spans()): which pages may have any of them?
+ *
+ * The nodes have conditions, of which they make questions (chunk_ask()): each comparison in these is asked by itself, in
+ * the first two ways. chunk_scan() has one comparison.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
- * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages. For
+ * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, clause->few has these pages. For
  * chunk_scan() chunk_look.c looks at them before a query on the chunk is planned.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
@@ -33,7 +33,7 @@
  *
  * In a SERIALIZABLE transaction a "no" is a read, too: a row that another transaction inserts later may contradict it.
  * So the predicate lock of an index scan is taken before the index is searched. What only explains or plans takes
- * none, and is not counted as an index scan (asker->explain_only).
+ * none, and is not counted as an index scan (clause->explain_only).
  */
 #include "chunks/ask.h"
 
