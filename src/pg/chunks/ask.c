@@ -15,7 +15,7 @@
  *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes another way.
  *  - indexes that are opened (chunk_ask_clause()): those of the chunk that can answer a comparison, one after the other
  *    until one says no.
- *  - for the keys of a hash join (chunk_ask_for_spans()): which pages may have any of them?
+ *  - for the keys of a hash join (join_keys_ask(), in join_keys.c): which pages may have any of them?
  *
  * The nodes have conditions, of which they make questions (chunk_ask()): each comparison in these is asked by itself, in
  * the first two ways. chunk_scan() has one comparison.
@@ -278,45 +278,15 @@ chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdi
 	}
 }
 
-bool
-chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
-					BfPatience *patience, BfSpans *spans)
-{
-	Relation	index = IsMVCCSnapshot(snapshot) ? chunk_open_index(heap, oid, bf_index_am_oid()) : NULL;
-	bool		asked;
-
-	if (index == NULL)
-		return false;
-	PredicateLockRelation(index, snapshot);
-	pgstat_count_index_scan(index);
-	asked = bf_index_ask_for_spans(search, column, index, heap, patience, spans);
-	relation_close(index, AccessShareLock);
-	return asked;
-}
-
 /* ------------------------------------------------------ what a node asks about */
-
-/* Returns what a comparison compares its column with; NULL: nothing that is evaluated. */
-static Expr *
-argument_of(const Node *clause)
-{
-	const ListCell *cell;
-
-	if (IsA(clause, ScalarArrayOpExpr))
-		return lsecond(((const ScalarArrayOpExpr *) clause)->args);
-	if (IsA(clause, OpExpr))
-		foreach(cell, ((const OpExpr *) clause)->args)
-			if (!contain_var_clause(lfirst(cell)))
-				return lfirst(cell);
-	return NULL;
-}
 
 static void
 make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
 	const bool	any = IsA(clause, ScalarArrayOpExpr);
-	List	   *sides;
-	const Node *column;
+	List	   *sides = any ? ((ScalarArrayOpExpr *) clause)->args : IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : NIL;
+	const Node *column = NULL;
+	ListCell   *cell;
 
 	memset(question, 0, sizeof *question);
 	if (is_orclause(clause) || is_andclause(clause))
@@ -328,17 +298,19 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 	question->combines = NOT_EXPR;
 	question->clause = clause;
 	question->number = asking->comparisons++;
-	question->argument = argument_of(clause);
 	question->by_value = true;
+	foreach(cell, sides)
+		if (contain_var_clause(lfirst(cell)))
+			column = lfirst(cell);
+		else
+			question->argument = lfirst(cell);
 	if (question->argument == NULL)
 		return;
 	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
-	sides = any ? ((ScalarArrayOpExpr *) clause)->args : ((OpExpr *) clause)->args;
-	column = linitial(sides) == question->argument ? lsecond(sides) : linitial(sides);
-	while (IsA(column, RelabelType))
+	while (column != NULL && IsA(column, RelabelType))
 		column = (const Node *) ((const RelabelType *) column)->arg;
 	question->cache_key.parent = asking->parent;
-	question->cache_key.column = IsA(column, Var) ? ((const Var *) column)->varattno : 0;
+	question->cache_key.column = column != NULL && IsA(column, Var) ? ((const Var *) column)->varattno : 0;
 	question->cache_key.any = any;
 	question->cache_key.locked_before = true;
 	question->cache_key.operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;
