@@ -385,10 +385,11 @@ find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 	}
 	search = list_nth(*asking->searches, comparison->number);
 	search->cache_key.chunk = InvalidOid;
-	if (!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
-		search->by_value != comparison->by_value ||
-		memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
-		!datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length))
+	if (search->search != NULL &&
+		(!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
+		 search->by_value != comparison->by_value ||
+		 memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
+		 !datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length)))
 		search->search = NULL;
 	search->clause = comparison->clause;
 	search->varno = ((Scan *) asking->node->ps.plan)->scanrelid;
