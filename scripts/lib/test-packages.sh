@@ -64,6 +64,17 @@ build_packages() {
 	in_system "$root" env ${versions:+"PG_SUPPORTED_VERSIONS=$versions"} DEB_BUILD_OPTIONS="parallel=$(nproc)" /source/scripts/make-packages --quick /packages
 }
 
+# builds_the_same ROOT: builds the packages once more, later and in another folder. They must have the same bytes.
+builds_the_same() {
+	local root=$1 package versions
+	versions=$(cd "$root/packages" && printf '%s\n' postgresql-*-streambloom_*.deb | sed 's/^postgresql-\([0-9]*\)-.*/\1/' | sort -u | paste -sd ' ')
+	mv "$root/source" "$root/moved" && in_system "$root" env "PG_SUPPORTED_VERSIONS=$versions" DEB_BUILD_OPTIONS="parallel=$(nproc)" \
+		/moved/scripts/make-packages --quick /again || return
+	for package in "$root"/packages/*.deb; do
+		cmp "$package" "$root/again/${package##*/}" || return
+	done
+}
+
 # page_block PAGE NAME: prints the commands of docs/PAGE that stand below the mark "newcomer: NAME".
 page_block() {
 	perl -0777 -e 'my ($page, $name) = splice @ARGV; open my $file, "<", $page or die "$page: $!\n";
@@ -163,8 +174,9 @@ rest_of() {
 
 # removes ROOT: purges the package, which warns of what keeps people out then.
 removes() {
-	local said
-	said=$(apt_in "$1" purge "$(cd "$1/packages" && ls ./*-streambloom_*.deb ./streambloom-doc_*.deb | sed 's|^\./||; s/_.*//')" 2>&1) && rest_of "$1" \
+	local said names
+	mapfile -t names < <(cd "$1/packages" && printf '%s\n' *-streambloom_*.deb streambloom-doc_*.deb | sed 's/_.*//')
+	said=$(apt_in "$1" purge "${names[@]}" 2>&1) && rest_of "$1" \
 		&& grep -q 'RESET session_preload_libraries' <<<"$said" || { printf '%s\n' "$said" && return 1; }
 }
 
@@ -201,6 +213,7 @@ one_suite() {
 	fi
 	verdict "$name: the packages build" build_packages "$build" "$name"
 	if ! compgen -G "$build/packages/*-streambloom_*.deb" >/dev/null; then return; fi
+	verdict "$name: the same sources give the same packages, byte for byte" builds_the_same "$build"
 	verdict "$name: lintian finds no error" in_system "$build" sh -c 'lintian --allow-root --fail-on error /packages/*.changes'
 	verdict "$name: a package wants the minor version of its headers, and has no pages" is_lean "$build"/packages/postgresql-*-streambloom_*.deb
 	verdict "$name: a clean system is made" make_system "$clean" "$name"

@@ -6,22 +6,22 @@
  * 'x' over a thousand partitions reads all of them, if nothing tells PostgreSQL that 'x' is in three of them only. A
  * bf index on the column can tell (../index/handler.c begins with what that is): it says "no" for certain, or "maybe".
  * So chunk_scan() and the plan nodes Skip and PartitionScan ask the indexes of each chunk before they
- * read the chunk. All four do so through this file.
+ * read the chunk. All three do so through this file.
  *
  * There are three ways to ask:
  *
  *  - from memory (chunk_ask_memory()): a session that has asked the index before remembers how (chunk_cache.h), and
  *    looks at its pages without opening the index or the chunk. This takes about half a microsecond if the pages are in
- *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes one of the other
- *    ways.
- *  - an index that is opened: chunk_ask_index() for Skip, whose plan names the indexes; chunk_ask_clause() for
- *    chunk_scan() and PartitionScan, which have a condition, and find the indexes of each chunk that can answer it.
- *    These are asked one after the other until one says no.
- *  - for the pages (chunk_ask_for_spans()): Skip has many values, the keys of a hash join, and wants to know which
- *    pages may have any of them.
+ *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes another way.
+ *  - indexes that are opened (chunk_ask_clause()): those of the chunk that can answer a comparison, one after the other
+ *    until one says no.
+ *  - for the keys of a hash join (join_keys_ask(), in join_keys.c): which pages may have any of them?
+ *
+ * The nodes have conditions, of which they make questions (chunk_ask()): each comparison in these is asked by itself, in
+ * the first two ways. chunk_scan() has one comparison.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
- * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages. For
+ * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, clause->few has these pages. For
  * chunk_scan() chunk_look.c looks at them before a query on the chunk is planned.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
@@ -33,7 +33,7 @@
  *
  * In a SERIALIZABLE transaction a "no" is a read, too: a row that another transaction inserts later may contradict it.
  * So the predicate lock of an index scan is taken before the index is searched. What only explains or plans takes
- * none, and is not counted as an index scan (asker->explain_only).
+ * none, and is not counted as an index scan (clause->explain_only).
  */
 #include "chunks/ask.h"
 
@@ -278,45 +278,15 @@ chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdi
 	}
 }
 
-bool
-chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
-					BfPatience *patience, BfSpans *spans)
-{
-	Relation	index = IsMVCCSnapshot(snapshot) ? chunk_open_index(heap, oid, bf_index_am_oid()) : NULL;
-	bool		asked;
-
-	if (index == NULL)
-		return false;
-	PredicateLockRelation(index, snapshot);
-	pgstat_count_index_scan(index);
-	asked = bf_index_ask_for_spans(search, column, index, heap, patience, spans);
-	relation_close(index, AccessShareLock);
-	return asked;
-}
-
 /* ------------------------------------------------------ what a node asks about */
-
-/* Returns what a comparison compares its column with; NULL: nothing that is evaluated. */
-static Expr *
-argument_of(const Node *clause)
-{
-	const ListCell *cell;
-
-	if (IsA(clause, ScalarArrayOpExpr))
-		return lsecond(((const ScalarArrayOpExpr *) clause)->args);
-	if (IsA(clause, OpExpr))
-		foreach(cell, ((const OpExpr *) clause)->args)
-			if (!contain_var_clause(lfirst(cell)))
-				return lfirst(cell);
-	return NULL;
-}
 
 static void
 make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
 	const bool	any = IsA(clause, ScalarArrayOpExpr);
-	List	   *sides;
-	const Node *column;
+	List	   *sides = any ? ((ScalarArrayOpExpr *) clause)->args : IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : NIL;
+	const Node *column = NULL;
+	ListCell   *cell;
 
 	memset(question, 0, sizeof *question);
 	if (is_orclause(clause) || is_andclause(clause))
@@ -328,17 +298,19 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 	question->combines = NOT_EXPR;
 	question->clause = clause;
 	question->number = asking->comparisons++;
-	question->argument = argument_of(clause);
 	question->by_value = true;
+	foreach(cell, sides)
+		if (contain_var_clause(lfirst(cell)))
+			column = lfirst(cell);
+		else
+			question->argument = lfirst(cell);
 	if (question->argument == NULL)
 		return;
 	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
-	sides = any ? ((ScalarArrayOpExpr *) clause)->args : ((OpExpr *) clause)->args;
-	column = linitial(sides) == question->argument ? lsecond(sides) : linitial(sides);
-	while (IsA(column, RelabelType))
+	while (column != NULL && IsA(column, RelabelType))
 		column = (const Node *) ((const RelabelType *) column)->arg;
 	question->cache_key.parent = asking->parent;
-	question->cache_key.column = IsA(column, Var) ? ((const Var *) column)->varattno : 0;
+	question->cache_key.column = column != NULL && IsA(column, Var) ? ((const Var *) column)->varattno : 0;
 	question->cache_key.any = any;
 	question->cache_key.locked_before = true;
 	question->cache_key.operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;
@@ -413,10 +385,11 @@ find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 	}
 	search = list_nth(*asking->searches, comparison->number);
 	search->cache_key.chunk = InvalidOid;
-	if (!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
-		search->by_value != comparison->by_value ||
-		memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
-		!datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length))
+	if (search->search != NULL &&
+		(!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
+		 search->by_value != comparison->by_value ||
+		 memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
+		 !datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length)))
 		search->search = NULL;
 	search->clause = comparison->clause;
 	search->varno = ((Scan *) asking->node->ps.plan)->scanrelid;

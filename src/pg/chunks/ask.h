@@ -115,19 +115,6 @@ extern bool chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdi
 extern void chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdict *verdict,
 							 BfSpans *left);
 
-/*
- * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
- * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). Notes down in *patience whether
- * asking was of use. Takes the predicate lock of an index scan, and counts as an index scan. REQUIRES: the heap is
- * locked. Returns false if the index cannot tell:
- *
- * - the index is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
- * - there are too many values for the index's false-positive rate, or its column hashes items in another way than the
- *   search (then *spans has all pages of the heap).
- */
-extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
-								BfPatience *patience, BfSpans *spans);
-
 /* Leaves only those pages in *spans that are in *other too. */
 extern void chunk_intersect(BfSpans *spans, const BfSpans *other);
 

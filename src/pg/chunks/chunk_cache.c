@@ -101,24 +101,22 @@ end_use(XactEvent event, void *argument)
 	}
 }
 
-static HTAB *
-make_table(const char *name, Size key_size, Size entry_size)
-{
-	HASHCTL		control = {.keysize = key_size, .entrysize = entry_size, .hcxt = cache_context};
-
-	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
 static void
 empty_cache(void)
 {
-	MemoryContext context = cache_context;
-
+	MemoryContextDelete(cache_context);
 	cache_context = NULL;
 	marks = chunks = NULL;
 	newest.xip = NULL;
 	newest_number = 0;
-	MemoryContextDelete(context);
+}
+
+static HTAB *
+make_table(const char *name, Size key_size, Size entry_size, MemoryContext context)
+{
+	HASHCTL		control = {.keysize = key_size, .entrysize = entry_size, .hcxt = context};
+
+	return hash_create(name, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 /* Makes the tables of an empty cache. */
@@ -126,6 +124,7 @@ static void
 begin_cache(void)
 {
 	static bool registered = false;
+	MemoryContext context;
 
 	if (!registered)
 	{
@@ -133,18 +132,12 @@ begin_cache(void)
 		RegisterXactCallback(end_use, NULL);
 		registered = true;
 	}
-	cache_context = AllocSetContextCreate(CacheMemoryContext, "streambloom chunk cache", ALLOCSET_DEFAULT_SIZES);
-	PG_TRY();
-	{
-		chunks = make_table("streambloom chunks", sizeof(ChunkCacheKey), sizeof(CachedChunk));
-		marks = make_table("streambloom relations", sizeof(Oid), sizeof(Mark));
-	}
-	PG_CATCH();
-	{
-		empty_cache();
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
+	/* an error while it is made frees it */
+	context = AllocSetContextCreate(CurrentMemoryContext, "streambloom chunk cache", ALLOCSET_DEFAULT_SIZES);
+	chunks = make_table("streambloom chunks", sizeof(ChunkCacheKey), sizeof(CachedChunk), context);
+	marks = make_table("streambloom relations", sizeof(Oid), sizeof(Mark), context);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	cache_context = context;
 }
 
 static Mark *

@@ -415,51 +415,44 @@ make_keys_path(Path *inner, JoinKeysSource *source)
 	return &keys->path;
 }
 
-/* Returns a hash join with the keys, or NULL if no table can be asked about them. */
-static HashPath *
-make_join(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, JoinPathExtraData *extra, List *clauses, Path *outer,
-		  Path *inner)
+/* Adds a hash join with the keys, if there is an outer path that can be built again with tables that can be asked. */
+static void
+add_join(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, JoinPathExtraData *extra, List *clauses,
+		 const List *outer_paths, Path *inner, void (*add) (RelOptInfo *, Path *))
 {
 	JoinKeysSource *source = palloc0(sizeof(JoinKeysSource));
 	Build		build = {.root = root, .source = source, .keys = Max(inner->rows, 1)};
+	Path	   *outer = NULL;
 	JoinCostWorkspace workspace;
 	HashPath   *join;
 	Path	   *keys;
+	const ListCell *cell;
 
-	if (PATH_REQ_OUTER(outer) != NULL || PATH_REQ_OUTER(inner) != NULL || inner->rows > JOIN_MOST_KEYS ||
-		outer->total_cost < inner->total_cost * LEAST_SHARE_OF_INNER)
-		return NULL;
 	source->parameter = -1;
+	if (PATH_REQ_OUTER(inner) != NULL || inner->rows > JOIN_MOST_KEYS)
+		return;
 	build.clauses = collected_clauses(root, inner, clauses, extra->sjinfo);
 	if (build.clauses == NIL)
-		return NULL;
-	outer = build_outer(&build, outer, inner->total_cost);
-	if (outer == NULL || !build.any)
-		return NULL;
+		return;
+	/* a Gather, which may be the cheapest, cannot be built again */
+	foreach(cell, outer_paths)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (PATH_REQ_OUTER(path) == NULL && path->total_cost >= inner->total_cost * LEAST_SHARE_OF_INNER)
+			outer = build_outer(&build, path, inner->total_cost);
+		if (outer != NULL)
+			break;
+	}
+	if (!build.any)
+		return;
 	keys = make_keys_path(inner, source);
 	initial_cost_hashjoin(root, &workspace, type, clauses, outer, keys, extra, false);
 	join = create_hashjoin_path(root, joinrel, type, &workspace, extra, outer, keys, false, extra->restrictlist, NULL,
 								clauses);
 	/* the executor must not ask the outer side first */
 	Assert(join->jpath.outerjoinpath->startup_cost >= join->jpath.innerjoinpath->total_cost);
-	return join;
-}
-
-/* Has one of these paths a form that can be built again? A Gather, which may be the cheapest, has not. */
-static Path *
-first_to_build(const List *paths)
-{
-	const ListCell *cell;
-
-	foreach(cell, paths)
-	{
-		Path	   *path = lfirst(cell);
-
-		if (PATH_REQ_OUTER(path) == NULL &&
-			(IsA(path, AppendPath) || IsA(path, HashPath) || skip_is_path(path) || skip_can_be_above(path)))
-			return path;
-	}
-	return NULL;
+	add(joinrel, (Path *) join);
 }
 
 /* The planner calls this when it has made the paths of a join with this outer and this inner relation. */
@@ -467,9 +460,7 @@ static void
 add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 			   JoinPathExtraData *extra)
 {
-	Path	   *outer_path;
 	Path	   *inner_path = inner->cheapest_total_path;
-	HashPath   *join;
 	List	   *clauses;
 
 	if (previous_set_join_pathlist)
@@ -478,22 +469,15 @@ add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOpt
 	if (!skip_enabled || !drops_outer_rows(type) || inner_path == NULL || inner_path->rows > JOIN_MOST_KEYS ||
 		bms_overlap(inner->relids, root->all_result_relids))
 		return;
-	outer_path = first_to_build(outer->pathlist);
-	clauses = outer_path == NULL ? NIL : hash_clauses(joinrel, outer, inner, type, extra->restrictlist);
+	clauses = hash_clauses(joinrel, outer, inner, type, extra->restrictlist);
 	if (clauses == NIL || shows_what_is_run(root))
 		return;
-	join = make_join(root, joinrel, type, extra, clauses, outer_path, inner_path);
-	if (join != NULL)
-		add_path(joinrel, (Path *) join);
+	add_join(root, joinrel, type, extra, clauses, outer->pathlist, inner_path, add_path);
 	/* below Gather each worker collects the keys by itself */
 	inner_path = get_cheapest_parallel_safe_total_inner(inner->pathlist);
-	outer_path = first_to_build(outer->partial_pathlist);
-	if (!joinrel->consider_parallel || outer_path == NULL || inner_path == NULL ||
-		!(type == JOIN_INNER || type == JOIN_SEMI) || !bms_is_empty(joinrel->lateral_relids))
-		return;
-	join = make_join(root, joinrel, type, extra, clauses, outer_path, inner_path);
-	if (join != NULL)
-		add_partial_path(joinrel, (Path *) join);
+	if (joinrel->consider_parallel && inner_path != NULL && (type == JOIN_INNER || type == JOIN_SEMI) &&
+		bms_is_empty(joinrel->lateral_relids))
+		add_join(root, joinrel, type, extra, clauses, outer->partial_pathlist, inner_path, add_partial_path);
 }
 
 /* -------------------------------------------------------------------------- the plan */

@@ -4,6 +4,7 @@
  */
 #include "chunks/join_keys.h"
 
+#include "access/relation.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -13,6 +14,8 @@
 #include "lib/qunique.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -21,6 +24,7 @@
 
 #include "chunks/ask.h"
 #include "chunks/skip.h"
+#include "index/handler.h"
 
 /* A set begins with room for this many keys. */
 #define FIRST_ROOM 64
@@ -218,25 +222,32 @@ join_keys_end(CustomScanState *node)
 /* ------------------------------------------------------------------------- asking */
 
 bool
-join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid index, AttrNumber column,
+join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid oid, AttrNumber column,
 			  BfSpans *spans)
 {
-	MemoryContext caller;
-	bool		answered;
+	MemoryContext caller = MemoryContextSwitchTo(keys->context);
+	Relation	index;
+	bool		answered = false;
 
-	if (bf_index_passes_over(&set->patience))
-	{
-		keys->uses[JOIN_PASSED_OVER]++;
-		return false;
-	}
-	caller = MemoryContextSwitchTo(keys->context);
 	if (set->search == NULL)
 		set->search = bf_index_begin_hashed_search(set->hashes, set->count, exprCollation(set->key),
 												   estate->es_snapshot);
 	MemoryContextSwitchTo(estate->es_query_cxt);
-	answered = chunk_ask_for_spans(estate->es_snapshot, set->search, heap, index, column, &set->patience, spans);
+	if (bf_index_passes_over(&set->patience))
+		keys->uses[JOIN_PASSED_OVER]++;
+	else
+	{
+		index = chunk_open_index(heap, oid, bf_index_am_oid());
+		if (index != NULL)
+		{
+			PredicateLockRelation(index, estate->es_snapshot);
+			pgstat_count_index_scan(index);
+			answered = bf_index_ask_for_spans(set->search, column, index, heap, &set->patience, spans);
+			relation_close(index, AccessShareLock);
+		}
+		keys->uses[answered ? JOIN_ASKED : JOIN_TOO_MANY]++;
+	}
 	MemoryContextSwitchTo(caller);
-	keys->uses[answered ? JOIN_ASKED : JOIN_TOO_MANY]++;
 	return answered;
 }
 

@@ -72,11 +72,12 @@ typedef struct JoinKeys
 
 /*
  * Asks an index about all keys of a complete set, and sets *spans (in the memory of the execution) to the pages of
- * the heap that may hold a row with one of them. Returns false, and leaves *spans undefined, if the index cannot
- * tell, or is passed over because asking other indexes about this set was in vain. REQUIRES: the heap is locked, and
- * is a table of this execution.
+ * the heap that may hold a row with one of them. Takes the predicate lock of an index scan, and counts as one. Returns
+ * false if the index cannot tell: it is no longer usable, there are too many keys for its false-positive rate, or it is
+ * passed over because asking other indexes about this set was in vain. REQUIRES: the snapshot is an MVCC snapshot; the
+ * heap is a table of this execution.
  */
-extern bool join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid index, AttrNumber column,
+extern bool join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid oid, AttrNumber column,
 						  BfSpans *spans);
 
 /*
