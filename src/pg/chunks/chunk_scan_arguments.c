@@ -340,10 +340,9 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	if (scan->item->constisnull)
 		return;
 	lsecond(sides) = scan->item;
-	scan->var = (Var *) left;
 	scan->clause = clause;
 	chunk_prepare_clause(&scan->index_clause, (Node *) clause, scan->item->constvalue);
-	scan->index_clause.asker.explain_only = scan->index_clause.asker.wants_reason = scan->explains;
+	scan->index_clause.explain_only = scan->index_clause.wants_reason = scan->explains;
 }
 
 /*
