@@ -391,7 +391,22 @@ shows_what_is_run(const PlannerInfo *root)
 	return false;
 }
 
-static Plan *plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans);
+static Plan *
+plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
+{
+	CustomScan *keys = makeNode(CustomScan);
+	JoinKeysSource *source = linitial(path->custom_private);
+
+	(void) rel;
+	(void) clauses;
+	keys->scan.plan.targetlist = targets;
+	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
+	keys->custom_plans = plans;
+	keys->custom_exprs = copyObject(source->sets);
+	keys->custom_private = list_make1_int(join_keys_parameter(root, source));
+	keys->methods = &join_keys_scan_methods;
+	return &keys->scan.plan;
+}
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "JoinKeys",
@@ -478,25 +493,6 @@ add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOpt
 	if (joinrel->consider_parallel && inner_path != NULL && (type == JOIN_INNER || type == JOIN_SEMI) &&
 		bms_is_empty(joinrel->lateral_relids))
 		add_join(root, joinrel, type, extra, clauses, outer->partial_pathlist, inner_path, add_partial_path);
-}
-
-/* -------------------------------------------------------------------------- the plan */
-
-static Plan *
-plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
-{
-	CustomScan *keys = makeNode(CustomScan);
-	JoinKeysSource *source = linitial(path->custom_private);
-
-	(void) rel;
-	(void) clauses;
-	keys->scan.plan.targetlist = targets;
-	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
-	keys->custom_plans = plans;
-	keys->custom_exprs = copyObject(source->sets);
-	keys->custom_private = list_make1_int(join_keys_parameter(root, source));
-	keys->methods = &join_keys_scan_methods;
-	return &keys->scan.plan;
 }
 
 void
