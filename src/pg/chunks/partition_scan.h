@@ -60,7 +60,6 @@ typedef struct PartitionScanTable
 {
 	Oid			oid;
 	RelOptInfo *rel;
-	int			above;			/* the number of the table of which this is a partition; -1 for the parent */
 	PartitionDesc partitions;
 	Bitmapset  *live;			/* the partitions that pruning leaves */
 	/* for each of these, the number of the leaf partition, or -1 - the number of the table */
@@ -81,6 +80,9 @@ typedef struct PartitionScanParts
  * changed since the statement's planning began, or if the node cannot read one of them.
  */
 extern PartitionScanParts *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
+
+/* The clauses on the parent, as clauses on table number `at`, in which columns may have other numbers. */
+extern List *partition_scan_translate(const PartitionScanParts *parts, List *clauses, int at);
 
 /* Sets the relation's size from pg_class. Without `parts`, only estimates a number of rows. */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);

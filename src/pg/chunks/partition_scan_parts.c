@@ -42,6 +42,19 @@ translate(List *clauses, Index relid, Relation from, Relation to)
 	return (List *) map_variable_attnos((Node *) clauses, relid, 0, map, InvalidOid, &whole_row);
 }
 
+List *
+partition_scan_translate(const PartitionScanParts *parts, List *clauses, int at)
+{
+	const PartitionScanTable *parent = linitial(parts->tables);
+	Relation	from = table_open(parent->oid, NoLock);
+	Relation	to = table_open(((PartitionScanTable *) list_nth(parts->tables, at))->oid, NoLock);
+	List	   *result = translate(clauses, parent->rel->relid, from, to);
+
+	table_close(to, NoLock);
+	table_close(from, NoLock);
+	return result;
+}
+
 /* The relation of a partitioned table below the parent. It exists only for pruning; its clauses are expressions. */
 static RelOptInfo *
 relation_below(PlannerInfo *root, const RelOptInfo *parent, Oid table, List *clauses)
@@ -64,16 +77,14 @@ relation_below(PlannerInfo *root, const RelOptInfo *parent, Oid table, List *cla
  * false if one of them is gone.
  */
 static bool
-add_table(PlannerInfo *root, PartitionScanParts *parts, RelOptInfo *rel, Relation table, List *clauses, int above,
+add_table(PlannerInfo *root, PartitionScanParts *parts, RelOptInfo *rel, Relation table, List *clauses,
 		  LOCKMODE mode)
 {
 	PartitionScanTable *entry = palloc0(sizeof(PartitionScanTable));
-	int			number = list_length(parts->tables);
 
 	check_stack_depth();
 	entry->oid = RelationGetRelid(table);
 	entry->rel = rel;
-	entry->above = above;
 	entry->partitions = PartitionDirectoryLookup(root->glob->partition_directory, table);
 	entry->live = prune_append_rel_partitions(rel);
 	entry->places = palloc0(entry->partitions->nparts * sizeof(int));
@@ -97,7 +108,7 @@ add_table(PlannerInfo *root, PartitionScanParts *parts, RelOptInfo *rel, Relatio
 		if (below == NULL)
 			return false;
 		its_clauses = translate(clauses, rel->relid, table, below);
-		exists = add_table(root, parts, relation_below(root, rel, oid, its_clauses), below, its_clauses, number, mode);
+		exists = add_table(root, parts, relation_below(root, rel, oid, its_clauses), below, its_clauses, mode);
 		relation_close(below, NoLock);
 		if (!exists)
 			return false;
@@ -174,7 +185,7 @@ partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 	 * value 16 sessions answer half as many queries more.
 	 */
 	LockRelationOid(InheritsRelationId, AccessShareLock);
-	exists = add_table(root, parts, rel, parent, extract_actual_clauses(rel->baserestrictinfo, false), -1,
+	exists = add_table(root, parts, rel, parent, extract_actual_clauses(rel->baserestrictinfo, false),
 					   rte->rellockmode);
 	UnlockRelationOid(InheritsRelationId, AccessShareLock);
 	table_close(parent, NoLock);
