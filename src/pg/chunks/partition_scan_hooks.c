@@ -249,6 +249,9 @@ is_better_expanded(const PartitionScanChoice *choice)
 		return !is_ended && choice->asked_rows > FEW_ROWS &&
 			partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost) >
 			50 * list_length(choice->parts->leaves);
+	/* values of other tables are asked about on the inner side of a nested loop; otherwise by JoinKeys and Skips */
+	if (!enable_nestloop)
+		return true;
 	foreach(cell, choice->outer)
 	{
 		double		rows = 1;
