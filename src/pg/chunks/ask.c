@@ -285,7 +285,7 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
 	const bool	any = IsA(clause, ScalarArrayOpExpr);
 	List	   *sides = any ? ((ScalarArrayOpExpr *) clause)->args : IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : NIL;
-	const Node *column = NULL;
+	Node	   *column = NULL;
 	ListCell   *cell;
 
 	memset(question, 0, sizeof *question);
@@ -307,10 +307,9 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 	if (question->argument == NULL)
 		return;
 	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
-	while (column != NULL && IsA(column, RelabelType))
-		column = (const Node *) ((const RelabelType *) column)->arg;
+	column = chunk_without_relabels(column);
 	question->cache_key.parent = asking->parent;
-	question->cache_key.column = column != NULL && IsA(column, Var) ? ((const Var *) column)->varattno : 0;
+	question->cache_key.column = column != NULL && IsA(column, Var) ? ((Var *) column)->varattno : 0;
 	question->cache_key.any = any;
 	question->cache_key.locked_before = true;
 	question->cache_key.operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;

@@ -330,12 +330,11 @@ hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInf
  * JoinKeys does, so all keys but the first must be ones whose evaluation cannot raise an error.
  */
 static bool
-may_collect(const Node *key, int number)
+may_collect(Node *key, int number)
 {
-	if (contain_subplans((Node *) key))
+	if (contain_subplans(key))
 		return false;
-	while (IsA(key, RelabelType))
-		key = (const Node *) ((const RelabelType *) key)->arg;
+	key = chunk_without_relabels(key);
 	return number == 0 || IsA(key, Var) || IsA(key, Const) || IsA(key, Param);
 }
 

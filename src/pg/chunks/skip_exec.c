@@ -92,7 +92,7 @@ skip_begin(CustomScanState *node, EState *estate, int eflags)
 		(eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0 &&
 		node->ss.ss_currentRelation->rd_tableam == GetHeapamTableAmRoutine();
 	if (estate->es_instrument != 0)
-		skip_enter_node(state);
+		skip_shared_of(estate)->nodes = lappend(skip_shared_of(estate)->nodes, state);
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded)
 		begin_below(state);
 }
