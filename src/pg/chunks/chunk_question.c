@@ -200,7 +200,8 @@ find_key(const IndexOptInfo *index, int column, Index varno, Node *clause, Quest
 		key->flags = SK_SEARCHARRAY;
 		return true;
 	}
-	return IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NULL && !((NullTest *) clause)->argisrow &&
+	return IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NULL &&
+		!((NullTest *) clause)->argisrow &&
 		set_key(index, column, varno, (Node *) ((NullTest *) clause)->arg, InvalidOid, InvalidOid, NULL, key);
 }
 

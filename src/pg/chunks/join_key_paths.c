@@ -58,7 +58,7 @@ static set_join_pathlist_hook_type previous_set_join_pathlist;
 struct JoinKeysSource
 {
 	int			parameter;		/* -1 as long as no plan was made */
-	List	   *sets;			/* RelabelTypes: the values of this expression are hashed as this type, under this collation */
+	List	   *sets;			/* RelabelTypes: the values of an expression are hashed as its type */
 };
 
 /* A clause of the join whose inner side is collected. */

@@ -240,7 +240,9 @@ count_text(const JoinKeys *keys, const JoinKeySet *set)
 static void
 join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	static const char *const reasons[] = {"keys are missing", "too many keys for the index's rate", "others were asked in vain"};
+	static const char *const reasons[] = {
+		"keys are missing", "too many keys for the index's rate", "others were asked in vain"
+	};
 	const JoinKeys *keys = &((JoinKeysState *) node)->keys;
 	List	   *texts = NIL;
 	List	   *counts = NIL;

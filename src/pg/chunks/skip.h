@@ -37,8 +37,8 @@ enum SkipPrivate
 {
 	SKIP_INDEXES,				/* OIDs of the indexes that can answer the conditions */
 	/*
-	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan four integers:
-	 * the index, its column, the parameter of the JoinKeys, the number of its set.
+	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan four
+	 * integers: the index, its column, the parameter of the JoinKeys, the number of its set.
 	 */
 	SKIP_JOINS,
 	SKIP_PARENT,				/* one integer: what is added to the table's number is its topmost parent's; 0: none */

@@ -122,7 +122,7 @@ typedef struct ParentShare
 {
 	const PlannerInfo *root;
 	const RelOptInfo *parent;
-	double		share;			/* of the rows that satisfy the conditions which the indexes of the first child answer */
+	double		share;			/* of its rows that satisfy what the indexes of the first child answer */
 	MemoryContextCallback forget;
 } ParentShare;
 
@@ -278,10 +278,10 @@ typedef struct Asked
 } Asked;
 
 /*
- * Adds what can be asked about these conditions (RestrictInfos). They must be ones that may be asked about before the
- * others are tested: where row-level security or a security-barrier view hides rows, an answer must not tell of them, so
- * only leakproof conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by
- * the same test.
+ * Returns what can be asked about these conditions (RestrictInfos). They must be ones that may be asked about before
+ * the others are tested: where row-level security or a security-barrier view hides rows, an answer must not tell of
+ * them, so only leakproof conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index
+ * scan by the same test.
  */
 static Asked
 find_asked(PlannerInfo *root, RelOptInfo *rel, const List *indexes, const List *conditions)
