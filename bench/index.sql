@@ -242,8 +242,7 @@ CREATE PROCEDURE make_rows(row_count bigint) LANGUAGE plpgsql AS $$ BEGIN
 		FROM generate_series(1, row_count) i;
 	CREATE UNLOGGED TABLE rows_once AS SELECT id, shuffled(id) AS uid, url, at FROM rows_repeated;
 	CREATE UNLOGGED TABLE rows_other AS SELECT id, shuffled(id + row_count) AS uid, url, at FROM rows_repeated;
-	CREATE TABLE writer AS SELECT id, name, label, definition FROM kind WHERE name IN ('none', 'btree', 'brin', 'bf')
-		UNION ALL SELECT 50, 'auto', 'bf, autosummarize', 'USING bf (uid) WITH (autosummarize = on)';
+	CREATE TABLE writer AS SELECT id, name, label, definition FROM kind WHERE name IN ('none', 'btree', 'brin', 'bf');
 END
 $$;
 

@@ -16,8 +16,8 @@ CREATE TABLE p_3 (gone int, k int, id int, a int8, t text);
 ALTER TABLE p_3 DROP COLUMN gone;
 ALTER TABLE p ATTACH PARTITION p_2 FOR VALUES IN (2);
 ALTER TABLE p ATTACH PARTITION p_3 FOR VALUES IN (3);
-CREATE INDEX p_a ON p USING bf (a) WITH (autosummarize = off);
-CREATE INDEX p_t ON p USING bf (t) WITH (autosummarize = off);
+CREATE INDEX p_a ON p USING bf (a);
+CREATE INDEX p_t ON p USING bf (t);
 INSERT INTO p SELECT k, i, 1000 * k + i, 'text ' || 1000 * k + i FROM generate_series(1, 3) k, generate_series(0, 99) i;
 
 -- The rows of the relation $1 with the condition $2 = $3. They are asked for twice by chunk_scan(): the first time
@@ -130,7 +130,7 @@ SELECT ask('p', 'b', '6'), ask('p', 'c', '''given'''), ask('p', 'b', '7');
 ALTER TABLE p DROP COLUMN c;
 
 -- conditions of the query, and an index with more columns
-CREATE INDEX p_several ON p USING bf (id, t, b) WITH (autosummarize = off);
+CREATE INDEX p_several ON p USING bf (id, t, b);
 SELECT id, t FROM chunk_scan(NULL::p, 't', 'text 1042'::text) WHERE id = 42;
 SELECT id, t FROM chunk_scan(NULL::p, 't', 'text 1042'::text) WHERE id = 43;
 -- a partial index is asked, but its pages are not looked at
@@ -146,7 +146,7 @@ CREATE TABLE many_1 PARTITION OF many FOR VALUES IN (1);
 CREATE TABLE many_2 PARTITION OF many FOR VALUES IN (2);
 ALTER TABLE many_1 ALTER pad SET STORAGE PLAIN;
 ALTER TABLE many_2 ALTER pad SET STORAGE PLAIN;
-CREATE INDEX ON many USING bf (a) WITH (autosummarize = off);
+CREATE INDEX ON many USING bf (a);
 INSERT INTO many SELECT 1, i, repeat('x', 5000) FROM generate_series(1, 64) i;
 INSERT INTO many SELECT 2, i, repeat('x', 5000) FROM generate_series(1, 65) i;
 SELECT relname, pg_relation_size(oid) / 8192 AS pages FROM pg_class WHERE relname ~ '^many_.$' ORDER BY 1;
@@ -171,7 +171,7 @@ DECLARE
 	col text;
 BEGIN
 	FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = 'kinds'::regclass AND attnum > 1 LOOP
-		EXECUTE format('CREATE INDEX ON kinds USING bf (%I %s) WITH (autosummarize = off)', col,
+		EXECUTE format('CREATE INDEX ON kinds USING bf (%I %s)', col,
 			CASE col WHEN 'j' THEN 'jsonb_eq_ops' WHEN 'ar' THEN 'array_eq_ops' END);
 	END LOOP;
 END

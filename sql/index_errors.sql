@@ -9,7 +9,7 @@ CREATE INDEX parted_bf ON parted USING bf (v);
 
 SELECT option, error_of(format('CREATE INDEX ON t USING bf (v) WITH (%s)', option)) FROM (VALUES
 	('pages_per_range = 0'), ('pages_per_range = 131073'), ('pages_per_range = x'), ('false_positive_rate = 0'),
-	('false_positive_rate = 2'), ('false_positive_rate = NaN'), ('autosummarize = maybe'), ('fillfactor = 50')) o(option);
+	('false_positive_rate = 2'), ('false_positive_rate = NaN'), ('fillfactor = 50')) o(option);
 SELECT command, error_of(command) FROM (VALUES
 	('CREATE UNIQUE INDEX ON t USING bf (v)'), ('CREATE INDEX ON t USING bf (v DESC)'), ('CREATE INDEX ON t USING bf (v) INCLUDE (w)'),
 	('ALTER TABLE t ADD EXCLUDE USING bf (v WITH =)'), ('CLUSTER t USING t_bf')) c(command);

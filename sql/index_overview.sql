@@ -91,7 +91,7 @@ SELECT advice, table_bytes = (SELECT sum(table_bytes) FROM bf_indexes WHERE pare
 SELECT "column", advice ~ 'larger|more than the table' AS says_so FROM bf_index_advise('uneven_1');
 DROP TABLE uneven, dense, shrunk;
 
--- What ALTER INDEX changes takes effect when the index is built anew; it says so, and so does the view. autosummarize takes effect at once.
+-- What ALTER INDEX changes takes effect when the index is built anew; it says so, and so does the view.
 ALTER INDEX single_a SET (fpr = 0.0001);
 SELECT needs_attention, advice FROM bf_indexes WHERE index = 'single_a'::regclass;
 ALTER INDEX single_a RESET (fpr);
@@ -99,7 +99,6 @@ ALTER INDEX log_2_2_uid_idx SET (levels = 1);
 SELECT index, needs_attention, advice FROM bf_indexes WHERE relation::text ~ '^log' ORDER BY 1;
 REINDEX INDEX log_2_2_uid_idx;
 SELECT needs_attention, advice FROM bf_indexes WHERE index = 'log_2_2_uid_idx'::regclass;
-ALTER INDEX log_2_2_uid_idx SET (autosummarize = on);
 ALTER INDEX log_2_2_uid_idx SET (pages_per_range = 3);
 ALTER INDEX log_2_2_uid_idx RESET (pages_per_range, levels);
 REINDEX INDEX log_2_2_uid_idx;

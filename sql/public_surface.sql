@@ -83,7 +83,7 @@ CREATE TEMP TABLE option (v text);
 SELECT error_of('CREATE INDEX ON option USING bf (v) WITH (none = 1)');
 CREATE INDEX ON option USING bf (v text_ops (none = 1));
 CREATE INDEX ON option USING bf (v gram_ops (none = 1));
-CREATE INDEX ON option USING bf (v gram_ops (n = 3, fold = off, fpr = 0.1)) WITH (pages_per_range = 1, false_positive_rate = 0.1, levels = 1, autosummarize = on);
+CREATE INDEX ON option USING bf (v gram_ops (n = 3, fold = off, fpr = 0.1)) WITH (pages_per_range = 1, false_positive_rate = 0.1, levels = 1);
 CREATE INDEX ON option USING bf (v) WITH (fpr = 0.1, false_positive_rate = 0.1);
 CREATE INDEX ON option USING bf (v text_ops (fpr = 0.1, false_positive_rate = 0.1));
 
@@ -102,14 +102,6 @@ CREATE INDEX other_bf ON other USING bf (i, t, n gram_ops (n = 3), fold gram_ops
 SELECT DISTINCT pages_per_range FROM bf_index_stats('without_bf');
 SELECT "column", opcname, false_positive_rate FROM bf_index_stats('without_bf'), pg_attribute a, pg_index x, pg_opclass c
 WHERE level = 0 AND attrelid = 'without_bf'::regclass AND attname = "column" AND indexrelid = attrelid AND c.oid = indclass[attnum - 1] ORDER BY attnum;
-CREATE INDEX written_bf ON written USING bf (i, t, n gram_ops (n = 4), fold gram_ops (fold = on), e, j, d jsonb_path_ops, w, b bytea_gram_ops (n = 4)) WITH (levels = auto, autosummarize = off);
+CREATE INDEX written_bf ON written USING bf (i, t, n gram_ops (n = 4), fold gram_ops (fold = on), e, j, d jsonb_path_ops, w, b bytea_gram_ops (n = 4)) WITH (levels = auto);
 SELECT string_agg(c::text, ' ') FILTER (WHERE bf_of('without_bf', NULL, c) = bf_of('written_bf', NULL, c)) AS as_written,
 	string_agg(c::text, ' ') FILTER (WHERE bf_of('without_bf', NULL, c) = bf_of('other_bf', NULL, c)) AS as_other FROM generate_series(1, 9) c;
--- new rows in a hundred ranges, without autosummarize and with it
-CREATE TEMP TABLE summarized (v int, filler text);
-CREATE INDEX summarized_bf ON summarized USING bf (v) WITH (pages_per_range = 1, autosummarize = on);
-CREATE TEMP TABLE unsummarized (LIKE summarized);
-CREATE INDEX unsummarized_bf ON unsummarized USING bf (v) WITH (pages_per_range = 1);
-INSERT INTO summarized SELECT i, repeat('x', 1000) FROM generate_series(1, 700) i;
-INSERT INTO unsummarized SELECT i, repeat('x', 1000) FROM generate_series(1, 700) i;
-SELECT unsummarized > 90 AS off_unless_on, (SELECT summarized > 90 FROM bf_index_stats('summarized_bf') WHERE level = 0) AS "on" FROM bf_index_stats('unsummarized_bf') WHERE level = 0;

@@ -14,19 +14,18 @@ CREATE FUNCTION bf_index_overview(
 	OUT levels integer,
 	OUT groups bigint,
 	OUT table_bytes bigint,
-	OUT why_large text,
 	OUT full_ranges bigint,
-	OUT full_block bigint,
 	OUT other_options boolean,
 	OUT off_groups bigint,
 	OUT mostly_off boolean
 ) RETURNS record AS 'MODULE_PATHNAME' LANGUAGE C STRICT PARALLEL UNSAFE COST 1000;
-COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what some pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, groups of filters, the bytes of its table, and if the index is larger than this, why; ranges that are full, and the first block of the first one; whether ALTER INDEX has given it options that it was not built with; how many groups are many times too full or too large, so that VACUUM makes them anew, and whether these are more than half of the table (up to 32 groups of each level are measured, and stand for the others); NULL if this is no bf index that the user may look at';
+COMMENT ON FUNCTION bf_index_overview(regclass) IS 'what some pages of a bf index tell, without waiting for locks: its state (good, damaged, table damaged, locked, not valid, unlogged), bytes, ranges of the table, how many of them are summarized, levels, groups of filters, the bytes of its table; ranges that are full; whether ALTER INDEX has given it options that it was not built with; how many groups are many times too full or too large, so that VACUUM makes them anew, and whether these are more than half of the table (up to 32 groups of each level are measured, and stand for the others); NULL if this is no bf index that the user may look at';
 
 CREATE VIEW bf_indexes AS
 WITH RECURSIVE leaf AS MATERIALIZED (
 	SELECT c.oid AS index, o.*, pg_catalog.pg_stat_get_numscans(c.oid) AS lookups, coalesce(o.state IN ('damaged', 'table damaged', 'not valid') OR o.mostly_off OR
-		o.other_options OR o.why_large IS NOT NULL OR 4 * o.summarized < 3 * o.ranges, false) AS needs_attention
+		o.other_options OR (o.state = 'good' AND o.bytes > 1048576 AND o.bytes > o.table_bytes) OR 4 * o.summarized < 3 * o.ranges, false) AS needs_attention,
+		o.state = 'good' AND o.bytes > 1048576 AND o.bytes > o.table_bytes AS is_large
 	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam, LATERAL bf_index_overview(c.oid::pg_catalog.regclass) o
 	WHERE a.amname = 'bf' AND c.relkind = 'i' AND o.state IS NOT NULL
 ), above AS (
@@ -42,15 +41,15 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		pg_catalog.count(*) FILTER (WHERE l.state = 'not valid') AS not_valid, pg_catalog.count(*) FILTER (WHERE l.state = 'unlogged') AS unlogged,
 		pg_catalog.count(*) FILTER (WHERE l.summarized < l.ranges) AS incomplete, pg_catalog.count(*) FILTER (WHERE l.mostly_off) AS mostly_off,
 		pg_catalog.sum(l.groups)::bigint AS groups, pg_catalog.sum(l.off_groups)::bigint AS off_groups,
-		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes, pg_catalog.count(l.why_large) AS large, pg_catalog.min(l.why_large) AS why_large,
+		pg_catalog.sum(l.table_bytes)::bigint AS table_bytes, pg_catalog.count(*) FILTER (WHERE l.is_large) AS large,
 		pg_catalog.count(*) FILTER (WHERE l.other_options) AS other_options, pg_catalog.bool_or(l.needs_attention) AS needs_attention,
-		pg_catalog.sum(l.full_ranges)::bigint AS full_ranges, CASE WHEN pg_catalog.count(*) = 1 THEN pg_catalog.min(l.full_block) END AS full_block
+		pg_catalog.sum(l.full_ranges)::bigint AS full_ranges
 	FROM above a JOIN leaf l ON l.index = a.leaf GROUP BY a.index
 ), known AS (
 	SELECT i.indrelid AS relation, i.indexrelid AS index, h.inhparent AS parent, c.relkind = 'I' AS is_parent, i.indisvalid,
 		NOT i.indislive OR c.relname ~ '_cc(new|old)[0-9]*$' AS is_left_over,
 		coalesce(f.leaves, 0) AS leaves, f.bytes, f.ranges, f.summarized, f.levels, f.lookups, f.damaged, f.a_damaged_one, f.tables_damaged, f.detail, f.locked, f.not_valid,
-		f.unlogged, f.incomplete, f.mostly_off, f.groups, f.off_groups, f.table_bytes, f.large, f.why_large, f.full_ranges, f.full_block, f.other_options,
+		f.unlogged, f.incomplete, f.mostly_off, f.groups, f.off_groups, f.table_bytes, f.large, f.full_ranges, f.other_options,
 		NOT i.indisvalid OR coalesce(f.needs_attention, false) AS needs_attention,
 		CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'on the primary server: ' ELSE '' END AS there,
 		pg_catalog.format('never asked on this server since it was built%s: if that stays so, and no other server asks it, drop it',
@@ -62,7 +61,7 @@ WITH RECURSIVE leaf AS MATERIALIZED (
 		pg_catalog.has_table_privilege(i.indrelid, 'SELECT') AND NOT pg_catalog.row_security_active(i.indrelid)
 )
 SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass AS index, k.parent::pg_catalog.regclass AS parent, k.leaves, k.bytes, k.table_bytes, k.ranges,
-	k.summarized, k.summarized::double precision / nullif(k.ranges, 0)::double precision AS summarized_share, k.full_ranges, k.full_block, k.levels, k.lookups, k.needs_attention,
+	k.summarized, k.summarized::double precision / nullif(k.ranges, 0)::double precision AS summarized_share, k.full_ranges, k.levels, k.lookups, k.needs_attention,
 	coalesce(nullif(CASE WHEN k.is_parent THEN
 		pg_catalog.concat_ws('; ',
 			CASE WHEN k.leaves = 0 AND k.indisvalid THEN 'there are no partitions: nothing to do' END,
@@ -101,10 +100,9 @@ SELECT k.relation::pg_catalog.regclass AS relation, k.index::pg_catalog.regclass
 				CASE WHEN k.mostly_off > 0 THEN pg_catalog.format('VACUUM makes them anew, half of the table at a time, or %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text)
 				ELSE 'VACUUM makes them anew' END END,
 			CASE WHEN k.other_options > 0 THEN pg_catalog.format('built with other options than it has now: %sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text) END,
-			CASE WHEN k.large > 0 THEN pg_catalog.format('larger than its table (%s, the table %s), because %s: ', pg_catalog.pg_size_pretty(k.bytes),
-				pg_catalog.pg_size_pretty(k.table_bytes), k.why_large) OPERATOR(pg_catalog.||) CASE WHEN k.why_large OPERATOR(pg_catalog.=) 'the table has shrunk'
-				THEN pg_catalog.format('%sREINDEX INDEX CONCURRENTLY %s', k.there, k.index::pg_catalog.regclass::text)
-				ELSE pg_catalog.format('SELECT * FROM %s(%L)', k.advise, k.relation::pg_catalog.regclass::text) END END,
+			CASE WHEN k.large > 0 THEN pg_catalog.format('larger than its table (%s, the table %s): SELECT * FROM %s(%L), or if the table has shrunk, %sREINDEX INDEX CONCURRENTLY %s',
+				pg_catalog.pg_size_pretty(k.bytes), pg_catalog.pg_size_pretty(k.table_bytes), k.advise, k.relation::pg_catalog.regclass::text, k.there,
+				k.index::pg_catalog.regclass::text) END,
 			CASE WHEN k.lookups = 0 AND k.parent IS NULL AND k.ranges > 0 THEN k.never_asked END)
 	END, ''), 'as full as it should be: nothing to do') AS advice
 FROM known k;
@@ -120,7 +118,6 @@ COMMENT ON COLUMN bf_indexes.ranges IS 'ranges of level 0 that the table has now
 COMMENT ON COLUMN bf_indexes.summarized IS 'how many of these are summarized, so that they need not always be read. The number is too large only if a range before the last group was made unsummarized, or was left by a summarizer that was interrupted';
 COMMENT ON COLUMN bf_indexes.summarized_share IS 'summarized / ranges; NULL: the table is empty';
 COMMENT ON COLUMN bf_indexes.full_ranges IS 'how many of the summarized ranges have far more items than the others, so that they are always read until the next VACUUM; of an index of more than 32 groups, in those that were measured';
-COMMENT ON COLUMN bf_indexes.full_block IS 'the first block of the first of these in the table; NULL: there is none, or there are several partitions';
 COMMENT ON COLUMN bf_indexes.levels IS 'how many levels the index has, 0 if nothing is summarized; of partitions, the most';
 COMMENT ON COLUMN bf_indexes.lookups IS 'how often the index was asked since the statistics were reset (idx_scan of pg_stat_all_indexes)';
 COMMENT ON COLUMN bf_indexes.needs_attention IS 'whether somebody should act: the index is damaged, not valid, does not fit most of what is there, larger than its table or built with other options than it has now, or more than a quarter of its ranges are not summarized; of a partitioned index, whether that holds for one of its partitions';

@@ -149,7 +149,7 @@ sub index_sql
 {
 	my ($name, $number) = @_;
 	my @some = grep { defined } (shuffle @things)[0 .. pick(0, 0, 0, 1, 2, 3)];
-	my @options = $bf ? ($tall || chance(0.8) ? 'pages_per_range = ' . ($tall ? 1 : pick(1, 1, 1, 2, 3, 8)) : (), chance($tall ? 0.1 : 0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'autosummarize = on' : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
+	my @options = $bf ? ($tall || chance(0.8) ? 'pages_per_range = ' . ($tall ? 1 : pick(1, 1, 1, 2, 3, 8)) : (), chance($tall ? 0.1 : 0.3) ? 'levels = ' . pick(1, 2) : (), chance(0.2) ? 'false_positive_rate = 0.2' : ()) :
 		(chance(0.3) ? 'fastupdate = off' : ());
 	return ("CREATE INDEX ${name}_i$number ON $name USING $method (" . join(', ', map { index_element($_) } @some) . ')' . (@options ? ' WITH (' . join(', ', @options) . ')' : '') .
 		(chance(0.15) ? ' WHERE ' . pick('n % 2 = 0', 'line IS NOT NULL', 'id > 100') : ''), @some);

@@ -46,7 +46,7 @@ INSERT INTO t SELECT i, i * 7919 % 3000, repeat('x', i % 200) FROM generate_seri
 CREATE TABLE u (LIKE t);
 ALTER TABLE u SET UNLOGGED;
 CREATE INDEX t_a ON t USING bf (a) WITH (pages_per_range = 2);
-CREATE INDEX t_b ON t USING bf (a, dawdle(a + 1), (pad)) WITH (pages_per_range = 1, autosummarize = on);
+CREATE INDEX t_b ON t USING bf (a, dawdle(a + 1), (pad)) WITH (pages_per_range = 1);
 CREATE INDEX u_a ON u USING bf (a) WITH (pages_per_range = 2);
 CREATE PROCEDURE write(how text) LANGUAGE plpgsql AS $$
 DECLARE

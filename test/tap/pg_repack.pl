@@ -22,7 +22,7 @@ $db->sql(<<'SQL');
 CREATE EXTENSION pg_repack;
 CREATE TABLE log (id bigint PRIMARY KEY, uid bigint, url text, tags text[], note text DEFAULT repeat('x', 60));
 INSERT INTO log SELECT i, i * 7919 % 100003, '/page/' || i % 997, ARRAY['t' || i % 13] FROM generate_series(1, 30000) i;
-CREATE INDEX log_uid ON log USING bf (uid int8_ops (false_positive_rate = 0.002)) WITH (pages_per_range = 8, autosummarize = on);
+CREATE INDEX log_uid ON log USING bf (uid int8_ops (false_positive_rate = 0.002)) WITH (pages_per_range = 8);
 CREATE INDEX log_words ON log USING bf (url gram_ops);
 CREATE INDEX log_tags ON log USING bf (tags array_ops);
 CREATE INDEX log_even ON log USING bf (lower(url)) WHERE id % 2 = 0;

@@ -332,13 +332,12 @@ struct BuiltGroups
 	uint32_t full = 0; /* how many ranges are full */
 };
 
-BuiltGroups built(const std::vector<double> &items, double rate = 0.001, int level = 0, bool covered = true,
-				  uint32_t begin = 0, uint32_t at_once = 125)
+BuiltGroups built(const std::vector<double> &items, double rate = 0.001, bool covered = true, uint32_t begin = 0,
+				  uint32_t at_once = 125)
 {
 	const auto count = static_cast<uint32_t>(items.size());
 	BfCounts rest = column_of(items, rate);
 	BfGroupsToBuild groups = {};
-	groups.level = level;
 	groups.covered = covered;
 	BuiltGroups result;
 	for (uint32_t first = 0; first < count; first += result.sizes.back())
@@ -382,7 +381,7 @@ TEST(Sizes, FullAndEmptyRangesOfABuildGetGroupsOfTheirOwn)
 	/* one range far above the others gets a group of its own, and divides the group that it was to be in */
 	items.assign(70, 30000);
 	items[3] = 1e9;
-	EXPECT_EQ(built(items).sizes, (std::vector<uint32_t>{3, 1, 58, 8}));
+	EXPECT_EQ(built(items).sizes, (std::vector<uint32_t>{3, 1, 25, 41}));
 	EXPECT_EQ(built(items).full, 0u);
 
 	/* many and few items by turns, in runs of random length: less than 1.3 times the pages without any waste */
@@ -416,7 +415,7 @@ TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 	std::fill(items.begin() + 62, items.end(), 10);
 	items[80] = 5000;
 	EXPECT_EQ(bf_index_far_above(&counts, 125), 5000);
-	EXPECT_EQ(built(items).sizes, (std::vector<uint32_t>{20, 1, 41, 18, 1, 44}));
+	EXPECT_EQ(built(items).sizes, (std::vector<uint32_t>{20, 1, 18, 25, 16, 1, 44}));
 	/* behind the first group, no range is full that would not be full in one group of all ranges */
 	std::fill(items.begin(), items.begin() + 62, 5000);
 	std::fill(items.begin() + 62, items.end(), 10);
@@ -424,11 +423,8 @@ TEST(Sizes, NoGroupEndsToMakeMoreRangesFull)
 	EXPECT_EQ(built(items).full, 0u);
 }
 
-/*
- * Groups are made as they were planned. After the first group was made, the next ones are planned anew only if more
- * ranges were read. A new plan for the same ranges might make more of them full.
- */
-TEST(Sizes, ADivisionIsMadeAsPlanned)
+/* Behind each group the next ones are decided anew. All of them together must keep the limits of a division. */
+TEST(Sizes, ADivisionKeepsItsLimits)
 {
 	std::mt19937_64 random(57);
 	const auto below = [&random](uint64_t end) { return static_cast<uint32_t>(random() % end); };
@@ -464,14 +460,14 @@ TEST(Sizes, ADivisionIsMadeAsPlanned)
 }
 
 /*
- * If the memory has room for a few ranges only, these are divided into groups. When groups were written, more ranges
- * are read. Then the last group of the division is decided anew, together with the new ranges. Otherwise it would end
- * where the memory ended before: the random ranges below would make 7,009 groups, not 6,327.
+ * If the memory has room for a few ranges only, these are divided into groups. When the first one was written, more
+ * ranges are read, and join those that are left. Otherwise the last group of a division would end where the memory
+ * ended before: the random ranges below would make 7,009 groups.
  */
 TEST(Sizes, AddedRangesJoinTheLastGroupOfADivision)
 {
 	/* 70 ranges are divided into 62 and 8. When 62 are written, there are 54 more. */
-	EXPECT_EQ(built(std::vector<double>(124, 30000), 0.001, 0, true, 0, 70).sizes, (std::vector<uint32_t>{62, 62}));
+	EXPECT_EQ(built(std::vector<double>(124, 30000), 0.001, true, 0, 70).sizes, (std::vector<uint32_t>{62, 62}));
 
 	std::mt19937_64 random(59);
 	size_t made = 0;
@@ -494,10 +490,10 @@ TEST(Sizes, AddedRangesJoinTheLastGroupOfADivision)
 			counts.items += first;
 			undivided += bf_index_lines_for(&counts, size, size) / BF_POSITIONS(size);
 		}
-		const BuiltGroups groups = built(items, 0.001, 0, true, 0, at_once);
+		const BuiltGroups groups = built(items, 0.001, true, 0, at_once);
 		EXPECT_EQ(std::accumulate(groups.sizes.begin(), groups.sizes.end(), 0u), items.size());
 		/* a range that is cut out has pages of its own */
-		EXPECT_LE(static_cast<double>(groups.pages), 1.01 * static_cast<double>(undivided)) << round;
+		EXPECT_LE(static_cast<double>(groups.pages), 1.06 * static_cast<double>(undivided)) << round;
 		made += groups.sizes.size();
 	}
 	EXPECT_LT(made, 6400u);
@@ -549,30 +545,33 @@ TEST(Sizes, ARangeThatItsFilterHoldsIsNotFull)
 	EXPECT_EQ(bf_index_far_above(&counts, 63), 1000);
 }
 
-/*
- * A search reads a page of each group of the highest level. So 125 ranges of a level above level 0 always make one
- * group. Only fewer ranges, at the end of such a level, may be divided into several groups.
- */
-TEST(Sizes, ALevelAboveIsDividedOnlyAtItsEnd)
+/* A search reads a page of each group, unless a level above rules it out. */
+TEST(Sizes, WithoutALevelAboveALevelIsDividedIntoTwoGroupsAtMost)
 {
-	std::vector<double> items(125, 30000);
-	std::fill(items.begin() + 62, items.end(), 1000);
-	EXPECT_EQ(built(items, 0.01, 0).sizes[0], 62u);
-	EXPECT_EQ(built(items, 0.01, 1).sizes[0], 125u);
-	/* into two groups at most, as level 0 if no level is above it */
+	std::vector<double> items(125);
 	for (size_t i = 0; i < items.size(); i++)
 		items[i] = 30000 * std::pow(0.93, i);
-	EXPECT_EQ(built(items, 0.01, 0, true).sizes.size(), 3u);
-	EXPECT_EQ(built(items, 0.01, 0, false).sizes.size(), 2u);
-	items.resize(124);
-	EXPECT_EQ(built(items, 0.01, 1).sizes.size(), 2u);
-	items.assign(62, 30000);
-	items.resize(70, 1000);
-	EXPECT_EQ(built(items, 0.01, 1).sizes[0], 62u);
-	/* only on level 0 a group ends at a multiple of 125 */
+	EXPECT_EQ(built(items, 0.01, true).sizes.size(), 3u);
+	EXPECT_EQ(built(items, 0.01, false).sizes.size(), 2u);
+	/* a group ends at a multiple of 125 */
 	items.assign(60, 1000);
-	EXPECT_EQ(built(items, 0.01, 0, true, 120).sizes[0], 5u);
-	EXPECT_EQ(built(items, 0.01, 1, false, 120).sizes[0], 60u);
+	EXPECT_EQ(built(items, 0.01, true, 120).sizes[0], 5u);
+}
+
+/* Above level 0, 125 ranges make one group. Fewer make one too, unless they would leave much of its pages empty. */
+TEST(Sizes, GroupsThatAreBuiltAboveLevel0)
+{
+	EXPECT_EQ(bf_index_group_to_build_above(125), 125u);
+	EXPECT_EQ(bf_index_group_to_build_above(120), 120u);
+	EXPECT_EQ(bf_index_group_to_build_above(62), 62u);
+	EXPECT_EQ(bf_index_group_to_build_above(70), 62u);
+	EXPECT_EQ(bf_index_group_to_build_above(50), 40u);
+	for (uint32_t count = 1; count <= 125; count++)
+	{
+		const uint32_t size = bf_index_group_to_build_above(count);
+		EXPECT_LE(size, count);
+		EXPECT_GE(size * 2, count);
+	}
 }
 
 TEST(Sizes, RangesToRead)

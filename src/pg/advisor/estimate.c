@@ -215,7 +215,7 @@ build_level(Estimate *estimate, int level, bool covered, const double *known, ui
 	const double most = MOST_RANGES * estimate->leaf->blocks / estimate->spread->sample->pages;
 	const uint32 count = (uint32) Min(result->ranges, Max(most, BF_INDEX_MAX_RANGES));
 	const double times = result->ranges / count;
-	BfGroupsToBuild groups = {.level = level, .covered = covered};
+	BfGroupsToBuild groups = {.covered = covered};
 	uint32		before = 0;
 	uint32		size = 0;
 
@@ -235,7 +235,13 @@ build_level(Estimate *estimate, int level, bool covered, const double *known, ui
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < next; i++)
 			items[i] = known[(uint64) (begin + i) * known_count / count];
-		size = bf_index_group_to_build(&groups, &counts, 1, begin, next, &lines);
+		if (level == 0)
+			size = bf_index_group_to_build(&groups, &counts, 1, begin, next, &lines);
+		else
+		{
+			size = bf_index_group_to_build_above(next);
+			lines = bf_index_lines_for(&counts, size, size);
+		}
 		if (size == last_size)
 			bf_index_settle_lines(&lines, &before, 1);
 		before = lines;

@@ -84,7 +84,7 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
 		{
 			const double there = items[i].counts[column];
 
-			if (items[i].full || there > most)
+			if (items[i].share == 1 || there > most)
 				counts->items[column][i] = count > 1 ? there : (double) bf_index_items_if_full(&items[i], column);
 			else
 				counts->items[column][i] = -1;
@@ -100,7 +100,7 @@ count_items(const BfGeometry *geometry, const BfRangeItems *items, uint32 count,
  * at least as many lines and hardly more (bf_index_settle_by_group_before()).
  */
 static bool
-write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadCounts *counts, uint32 *line_counts)
+write_group(Relation index, const BfRangeItems *items, uint32 count, uint32 *line_counts)
 {
 	const BfGeometry *geometry = bf_index_current_geometry(index);
 	BfGroup		group = {
@@ -127,14 +127,6 @@ write_group(Relation index, const BfRangeItems *items, uint32 count, const ReadC
 		bf_index_add_items(&lines, &items[i]);
 		horizons = bf_index_greater_horizons(horizons, items[i].horizons);
 	}
-	lines.full_is_known = true;
-	for (int column = 0; column < group.columns; column++)
-	{
-		const double far_above = bf_index_far_above(&counts->columns[column], count);
-
-		for (uint32 i = 0; i < count; i++)
-			lines.full[column][i] = items[i].counts[column] >= far_above;
-	}
 	bf_index_create_group(index, &lines, BF_SUMMARIZED, horizons);
 	bf_index_free_lines(&lines);
 	bf_index_begin_ranges(index, 0, items[0].range + count);
@@ -159,11 +151,10 @@ typedef struct Source
 	BfHeapReader *reader;
 	BfBuildWorkers *workers;	/* NULL if this process reads them alone */
 	BfTape	   *tape;			/* without workers: keeps the items for the levels above; may be NULL */
-	BfUpperCounts *upper;		/* counts the items of the levels above */
 } Source;
 
 static void
-read_next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
+next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
 {
 	if (source->workers != NULL && bf_index_range_from_workers(source->workers, range, items))
 		return;
@@ -173,13 +164,6 @@ read_next_range(const Source *source, const BfBuildTask *task, uint32 range, BfR
 	if (source->workers == NULL)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
 									 Min(((uint64) range + 1) * task->pages_per_range, task->heap_blocks));
-}
-
-static void
-next_range(const Source *source, const BfBuildTask *task, uint32 range, BfRangeItems *items)
-{
-	read_next_range(source, task, range, items);
-	bf_index_count_upper(source->upper, items);
 }
 
 /*
@@ -194,7 +178,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 	uint32		at_once = Min(BF_INDEX_MAX_RANGES, bf_index_ranges_to_read(task->pages_per_range, 0));
 	BfRangeItems *items = palloc(at_once * sizeof(BfRangeItems));
 	ReadCounts *counts = palloc(sizeof(ReadCounts));
-	BfGroupsToBuild groups = {.level = 0, .covered = task->upper_ranges > 0};
+	BfGroupsToBuild groups = {.covered = task->upper_ranges > 0};
 	uint32		have = 0,
 				next = 0;
 
@@ -213,7 +197,7 @@ build_groups(Relation index, const Source *source, const BfBuildTask *task)
 		count_items(geometry, items, have, counts);
 		count = bf_index_group_to_build(&groups, counts->columns, geometry->columns, next - have, have, lines);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_WRITING);
-		if (!write_group(index, items, count, counts, lines))
+		if (!write_group(index, items, count, lines))
 			break;				/* the ranges that follow are always read */
 		for (uint32 i = 0; i < count; i++)
 			bf_index_free_items(&items[i]);
@@ -245,7 +229,6 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	task.ranges = bf_index_ranges_of(geometry, 0, heap_blocks);
 	if (bf_index_gets_levels(geometry, heap_blocks))
 		task.upper_ranges = heap_blocks / geometry->level[1].pages_per_range;
-	source.upper = bf_index_begin_upper_counts(geometry, heap_blocks);
 	source.workers = bf_index_start_workers(&task, heap, index, info, reader);
 	if (source.workers == NULL && task.upper_ranges > 0)
 		source.tape = bf_index_begin_tape(task.columns);
@@ -257,7 +240,7 @@ build_levels(Relation heap, Relation index, const IndexInfo *info, BfHeapReader 
 	 */
 	result->heap_tuples = bf_index_reader_live_rows(reader);
 	result->index_tuples = bf_index_reader_rows(reader);
-	bf_index_build_upper_levels(index, heap, reader, &task, tape, source.upper, source.workers);
+	bf_index_build_upper_levels(index, heap, reader, &task, tape, source.workers);
 	if (source.workers != NULL)
 		bf_index_end_workers(source.workers);
 	else if (tape != NULL)
@@ -322,7 +305,7 @@ bf_index_build(Relation heap, Relation index, IndexInfo *indexInfo)
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
 	if (heap_blocks > 0)
 	{
-		BfHeapReader *reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+		BfHeapReader *reader = bf_index_open_heap(heap, index, false);
 
 		build_levels(heap, index, indexInfo, reader, heap_blocks, result);
 		bf_index_close_heap(reader);

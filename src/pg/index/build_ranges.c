@@ -96,7 +96,7 @@ bf_index_work_on_ranges(BfBuildShared *shared, Relation heap, Relation index)
 	double		live_rows,
 				rows;
 
-	reading.reader = bf_index_open_heap(heap, index, BF_FOR_BUILD);
+	reading.reader = bf_index_open_heap(heap, index, false);
 	bf_index_share_oldest_xmin(reading.reader, shared->oldest_xmin);
 	reading.writer = bf_index_begin_tape_writer(&shared->files, shared->task.columns);
 	while (reading.writer != NULL && take_batch(&reading))

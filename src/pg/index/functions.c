@@ -242,7 +242,7 @@ begin_progress(Relation index, Relation heap)
 static int64
 summarize_index(Relation index, Relation heap, int level, BlockNumber block)
 {
-	BfTask		task = {.block = block, .level = level, .partial = true};
+	BfTask		task = {.block = block, .level = level};
 	int64		done = 0;
 
 	if (is_usable(index))

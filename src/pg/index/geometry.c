@@ -370,30 +370,27 @@ is_current(const BfGeometry *geometry, Buffer meta_page)
 }
 
 const BfGeometry *
-bf_index_current_geometry(Relation index)
-{
-	const BfGeometry *geometry = index->rd_amcache;
-
-	if (geometry != NULL)
-	{
-		const Buffer meta_page = bf_index_pin_meta_page(index);
-		const bool	current = is_current(geometry, meta_page);
-
-		ReleaseBuffer(meta_page);
-		if (current)
-			return geometry;
-	}
-	read_into_cache(index);
-	return index->rd_amcache;
-}
-
-const BfGeometry *
 bf_index_current_geometry_by(Relation index, Buffer meta_page)
 {
 	const BfGeometry *geometry = index->rd_amcache;
 
 	if (geometry == NULL || !is_current(geometry, meta_page))
 		read_into_cache(index);
+	return index->rd_amcache;
+}
+
+const BfGeometry *
+bf_index_current_geometry(Relation index)
+{
+	if (index->rd_amcache == NULL)
+		read_into_cache(index);
+	else
+	{
+		const Buffer meta_page = bf_index_pin_meta_page(index);
+
+		(void) bf_index_current_geometry_by(index, meta_page);
+		ReleaseBuffer(meta_page);
+	}
 	return index->rd_amcache;
 }
 
@@ -451,8 +448,12 @@ bf_index_stretch_of(const BfGeometry *geometry, int level, uint32 range)
 	return &geometry->stretch[place_of(geometry, &geometry->level[level], range)];
 }
 
-bool
-bf_index_is_replaced(Relation index, const BfGroup *group)
+/*
+ * Was this group replaced since its geometry was read? Reads the geometry anew, and leaves the one in the relation
+ * cache as it is.
+ */
+static bool
+is_replaced(Relation index, const BfGroup *group)
 {
 	BfGeometry *geometry = read_geometry(index);
 	bool		replaced = false;
@@ -482,7 +483,7 @@ bf_index_filter_page_in_use(Relation index, Buffer buffer, const BfGroup *group,
 		 * page of the directory. So nobody may wait for the meta page while this page is locked.
 		 */
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-		replaced = bf_index_is_replaced(index, group);
+		replaced = is_replaced(index, group);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	}
 	if (replaced)

@@ -139,12 +139,6 @@ extern BfGeometry *bf_index_copy_geometry(const BfGeometry *geometry);
 extern void bf_index_find_group(const BfGeometry *geometry, int level, uint32 range, BfGroup *group);
 
 /*
- * Was this group replaced since its geometry was read? Reads the geometry anew, and leaves the one in the relation
- * cache as it is.
- */
-extern bool bf_index_is_replaced(Relation index, const BfGroup *group);
-
-/*
  * Returns the content of page `number` of a group's run for a column. If the buffer has another page, and the group was
  * replaced since its geometry was read, returns NULL: then a reader knows nothing of the group's ranges, and a writer
  * has nothing to do. If the buffer has another page although the group was not replaced, raises an error. Code that

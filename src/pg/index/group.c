@@ -254,7 +254,7 @@ void
 bf_index_create_group(Relation index, BfGroupLines *lines, BfRangeState state, BfHorizons horizons)
 {
 	lines->group.first_block = bf_index_find_space(index, bf_index_group_pages(&lines->group));
-	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED; column++)
 		find_full_ranges(lines, column, NULL);
 	write_pages(index, lines, state, horizons);
 	bf_index_publish(index, &lines->group, 1);
@@ -347,7 +347,7 @@ bf_index_write_ranges(Relation index, BfGroupLines *lines, BfRangeState state, B
 {
 	BlockNumber block = lines->group.first_block;
 
-	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED && !lines->full_is_known; column++)
+	for (int column = 0; column < lines->group.columns && state == BF_SUMMARIZED; column++)
 	{
 		uint8		states[BF_INDEX_MAX_RANGES];
 

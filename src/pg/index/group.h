@@ -23,7 +23,6 @@ typedef struct BfGroupLines
 	unsigned char *area[INDEX_MAX_KEYS];	/* the lines of each column: lines * selected * SB_BF_LINE bytes */
 	double		full_rate[INDEX_MAX_KEYS];	/* from this rate on a range is full (sizes.h) */
 	bool		full[INDEX_MAX_KEYS][BF_INDEX_MAX_RANGES];	/* is this range full in this column? */
-	bool		full_is_known;	/* full[] was set from counts of items; if not, it is set from the bits to be written */
 } BfGroupLines;
 
 /* A range that is being read, counted within the group, and the lines that get its items. */

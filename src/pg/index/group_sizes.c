@@ -99,135 +99,38 @@ has_more_full(const Division *of, uint32_t from, uint32_t count)
 
 /*
  * Looks for a division of `count` ranges, beginning with range `from`, into up to `groups` groups that take less than
- * `most` pages and for which has_more_full() is false. All groups but the last one have one of good_sizes[]. If it
- * finds a division, it sets sizes[] to the numbers of ranges of these groups (0: no further group), and returns their
- * pages. Otherwise it returns `most`.
+ * `most` pages and for which has_more_full() is false. All groups but the last one have one of good_sizes[]. Returns
+ * the pages of the best division, and sets *first to the number of ranges of its first group; or returns `most`.
  */
 static double
-divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, double most, uint32_t *sizes)
+divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, double most, uint32_t *first)
 {
 	const double one = (double) find_lines(of->columns, of->column_count, from, count, NULL);
 
 	if (one < most && !has_more_full(of, from, count))
 	{
 		most = one;
-		sizes[0] = count;
-		if (groups > 1)
-			memset(sizes + 1, 0, (groups - 1) * sizeof(uint32_t));
+		*first = count;
 	}
 	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0] && groups > 1; i++)
 	{
 		const uint32_t size = good_sizes[i];
 		double		pages;
-		uint32_t	next[BF_MOST_GROUPS];
+		uint32_t	next;
 
 		if (size >= count)
 			continue;
 		pages = (double) find_lines(of->columns, of->column_count, from, size, NULL);
 		if (pages + pages_for_items(of, from + size, count - size) >= most || has_more_full(of, from, size))
 			continue;
-		pages += divide(of, from + size, count - size, groups - 1, most - pages, next);
+		pages += divide(of, from + size, count - size, groups - 1, most - pages, &next);
 		if (pages < most)
 		{
 			most = pages;
-			sizes[0] = size;
-			memcpy(sizes + 1, next, (groups - 1) * sizeof(uint32_t));
+			*first = size;
 		}
 	}
 	return most;
-}
-
-/*
- * Returns the most groups into which these ranges may be divided. A search reads a page of each group, unless a level
- * above rules the group's ranges out. So 125 ranges of level 0 that get a level above them may be divided into
- * BF_MOST_GROUPS groups. Ranges of level 0 without a level above are divided into two groups at most; so are fewer than
- * 125 ranges, which are mostly the last ones of their level and not in the level above. Above level 0, 125 ranges
- * always make one group.
- */
-static uint32_t
-most_groups(const BfGroupsToBuild *groups, uint32_t ranges)
-{
-	if (ranges < BF_INDEX_MAX_RANGES || (groups->level == 0 && !groups->covered))
-		return 2;
-	return groups->level == 0 ? BF_MOST_GROUPS : 1;
-}
-
-/*
- * How many of the next `count` ranges, beginning with range number `begin` of the level, are divided into groups
- * together: on level 0 those before the next multiple of BF_INDEX_MAX_RANGES, above it the first BF_INDEX_MAX_RANGES.
- */
-static uint32_t
-ranges_to_decide(const BfGroupsToBuild *groups, uint32_t begin, uint32_t count)
-{
-	return LESSER(count, BF_INDEX_MAX_RANGES - (groups->level == 0 ? begin % BF_INDEX_MAX_RANGES : 0));
-}
-
-/*
- * Decides into which groups the first ranges_to_decide() of the next `count` ranges are divided, and notes the numbers
- * of ranges of these groups in groups->sizes. lines[] is room for this: an element for each column.
- */
-static void
-decide_groups(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
-			  uint32_t *lines)
-{
-	const uint32_t ranges = ranges_to_decide(groups, begin, count);
-	const Division all = {columns, column_count, ranges, lines};
-	const double worth_it = (double) find_lines(columns, column_count, 0, ranges, lines) * WORTH_SEVERAL_GROUPS;
-	const uint32_t divided = most_groups(groups, ranges);
-
-	memset(groups->sizes, 0, sizeof groups->sizes);
-	groups->sizes[0] = ranges;
-	if (divided > 1 && pages_for_items(&all, 0, ranges) < worth_it)
-		(void) divide(&all, 0, ranges, divided, worth_it, groups->sizes);
-}
-
-/*
- * Returns the number of pages of groups of these sizes. Adds the number of their full ranges to *full; a range counts
- * once for each column in which it is full.
- */
-static uint64_t
-pages_of_groups(const uint32_t *sizes, const BfCounts *columns, int column_count, uint32_t *full)
-{
-	uint64_t	pages = 0;
-	uint32_t	from = 0;
-
-	for (int i = 0; i < BF_MOST_GROUPS && sizes[i] > 0; from += sizes[i++])
-	{
-		pages += find_lines(columns, column_count, from, sizes[i], NULL);
-		for (int column = 0; column < column_count; column++)
-		{
-			BfCounts	part = columns[column];
-			double		far_above;
-
-			part.items += from;
-			far_above = bf_index_far_above(&part, sizes[i]);
-			for (uint32_t j = 0; j < sizes[i]; j++)
-				*full += part.items[j] >= far_above;
-		}
-	}
-	return pages;
-}
-
-/*
- * One group that was decided is still to be made, and more ranges have been read since then. Decides about its ranges
- * and the added ranges together. This new decision counts only if it takes no more pages than the old group and another
- * group of the added ranges, and makes no more ranges full. Without this, a build that has not enough memory for 125
- * ranges would make many small groups.
- */
-static void
-decide_with_added(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin, uint32_t count,
-				  uint32_t *lines)
-{
-	BfGroupsToBuild anew = *groups;
-	const uint32_t kept = groups->sizes[0];
-	const uint32_t apart[BF_MOST_GROUPS] = {kept, ranges_to_decide(groups, begin, count) - kept};
-	uint32_t	full = 0,
-				full_apart = 0;
-
-	decide_groups(&anew, columns, column_count, begin, count, lines);
-	if (pages_of_groups(anew.sizes, columns, column_count, &full) <=
-		pages_of_groups(apart, columns, column_count, &full_apart) && full <= full_apart)
-		*groups = anew;
 }
 
 /*
@@ -269,50 +172,53 @@ ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges, u
 	return before;
 }
 
-/*
- * Cuts ranges far above the others out of the next group, which is to get `ranges` ranges. Returns how many it gets. If
- * several are cut out, the first of them may leave a group in which another one is far above the others. lines[] is
- * room for an element for each column.
- */
-static uint32_t
-without_full(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t ranges, uint32_t *lines)
-{
-	uint32_t	before;
-
-	if (groups->is_far_above || groups->level > 0 || groups->keeps_full)
-	{
-		before = groups->is_far_above ? 1 : ranges;
-		groups->is_far_above = false;
-		return before;
-	}
-	while ((before = ranges_before_full(columns, column_count, ranges, lines)) < ranges && before > 0)
-	{
-		groups->is_far_above = true;
-		ranges = before;
-	}
-	return before == 0 ? 1 : ranges;
-}
-
 uint32_t
 bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count, uint32_t begin,
 						uint32_t count, uint32_t *lines)
 {
+	const uint32_t inside = begin % BF_INDEX_MAX_RANGES;
+	const uint32_t together = LESSER(count, BF_INDEX_MAX_RANGES - inside);
+	uint32_t	size = together;
 	uint32_t	ranges;
+	uint32_t	before;
 
-	if (groups->sizes[0] == 0)
-		decide_groups(groups, columns, column_count, begin, count, lines);
-	else if (groups->sizes[1] == 0 && groups->sizes[0] < ranges_to_decide(groups, begin, count) &&
-			 !groups->is_far_above)
-		decide_with_added(groups, columns, column_count, begin, count, lines);
-	ranges = without_full(groups, columns, column_count, groups->sizes[0], lines);
-	find_lines(columns, column_count, 0, ranges, lines);
-	groups->sizes[0] -= ranges;
-	if (groups->sizes[0] == 0)
+	if (inside == 0 || groups->left == 0)
+		groups->left = groups->covered && together == BF_INDEX_MAX_RANGES ? BF_MOST_GROUPS : 2;
+	if (groups->left > 1)
 	{
-		memmove(groups->sizes, groups->sizes + 1, (BF_MOST_GROUPS - 1) * sizeof(uint32_t));
-		groups->sizes[BF_MOST_GROUPS - 1] = 0;
+		const Division all = {columns, column_count, together, lines};
+		const double worth_it = (double) find_lines(columns, column_count, 0, together, lines) * WORTH_SEVERAL_GROUPS;
+
+		if (pages_for_items(&all, 0, together) < worth_it)
+			(void) divide(&all, 0, together, groups->left, worth_it, &size);
 	}
+	/* if a range far above the others is the first one, it gets a group of its own; else the group ends before it */
+	for (ranges = size; !groups->keeps_full; ranges = GREATER(before, 1))
+	{
+		before = ranges_before_full(columns, column_count, ranges, lines);
+		if (before == ranges)
+			break;
+	}
+	if (ranges == size && size < together)
+		groups->left--;
+	find_lines(columns, column_count, 0, ranges, lines);
 	return ranges;
+}
+
+/* Does a group of `ranges` ranges fill at least five sixths of its pages? */
+static bool
+fills_pages(uint32_t ranges)
+{
+	return 6 * BF_POSITIONS(ranges) * ranges * SB_BF_LINE >= 5 * BF_PAGE_SPACE;
+}
+
+uint32_t
+bf_index_group_to_build_above(uint32_t count)
+{
+	for (size_t i = 0; i < sizeof good_sizes / sizeof good_sizes[0] && !fills_pages(count); i++)
+		if (good_sizes[i] < count)
+			return good_sizes[i];
+	return LESSER(count, BF_INDEX_MAX_RANGES);
 }
 
 /*
@@ -326,13 +232,6 @@ static const uint32_t ends_on_level_0[] = {8, 16, 31, 62, 125};
 static const uint32_t ends_above[] = {2, 8, 25, 63, 125};
 
 #define ENDS 5
-
-/* Does a group of `ranges` ranges fill at least five sixths of its pages? */
-static bool
-fills_pages(uint32_t ranges)
-{
-	return 6 * BF_POSITIONS(ranges) * ranges * SB_BF_LINE >= 5 * BF_PAGE_SPACE;
-}
 
 static uint32_t
 size_of_group_to_grow(int level, uint32_t first, uint32_t available)

@@ -165,73 +165,6 @@ is_hashed_equality(Oid operator, Oid type)
 	return OidIsValid(entry->hash_opf) && op_in_opfamily(operator, entry->hash_opf);
 }
 
-/* The hint for a class whose options are declared by a function that is not the extension's. */
-#define OWN_OPTIONS_ONLY "Its function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal)."
-
-/* Raises an error if the operator class of a column declares its options by a function that is not the extension's. */
-static void
-check_options(Relation index, int column)
-{
-	Oid			function = index_getprocid(index, column + 1, BF_OPTIONS_PROC);
-
-	if (OidIsValid(function) && !bf_index_declares_own_options(function))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("the operator class of column %d of index \"%s\" declares its options by the function %s, which is not of access method bf",
-						column + 1, RelationGetRelationName(index), format_procedure(function)),
-				 errhint(OWN_OPTIONS_ONLY)));
-}
-
-/*
- * For a class whose items are the values themselves: raises an error if it has an operator for its type with another
- * strategy number than that of =.
- */
-static void
-check_strategies(Relation index, int column)
-{
-	CatCList   *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(index->rd_opfamily[column]));
-
-	for (int i = 0; i < operators->n_members; i++)
-	{
-		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
-
-		if (member->amoplefttype == index->rd_opcintype[column] && member->amopstrategy != BF_EQUAL_STRATEGY)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("the operator class of column %d of index \"%s\" has the operator %s with number %d, which it cannot have",
-							column + 1, RelationGetRelationName(index), format_operator(member->amopopr),
-							member->amopstrategy),
-					 errhint(BF_ONLY_EQUALITY)));
-	}
-	ReleaseCatCacheList(operators);
-}
-
-void
-bf_index_check_operators(Relation index)
-{
-	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
-	{
-		Oid			type = index->rd_opcintype[column];
-		Oid			operator;
-
-		check_options(index, column);
-		if (bf_index_has_keys(index, column))
-		{
-			bf_index_check_key_class(index, column);
-			continue;
-		}
-		operator = get_opfamily_member(index->rd_opfamily[column], type, type, BF_EQUAL_STRATEGY);
-
-		if (!OidIsValid(operator) || !is_hashed_equality(operator, type))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("the operator class of column %d of index \"%s\" lacks the equality operator that hashing type %s needs",
-							column + 1, RelationGetRelationName(index), format_type_be(type)),
-					 errhint("Operator 1 must be the = of the type's default hash operator class.")));
-		check_strategies(index, column);
-	}
-}
-
 /*
  * The type of a column's values; of a domain, the base type. The column of the index itself may have another type,
  * which the operator class names (STORAGE); operator classes for keys do that.
@@ -315,6 +248,7 @@ typedef struct CheckedClass
 	Form_pg_opclass form;
 	Oid			key_type;
 	bool		has_keys;
+	int			level;			/* of the messages that say what is wrong: INFO or ERROR */
 	bool		valid;
 } CheckedClass;
 
@@ -364,10 +298,11 @@ is_good_function(const CheckedClass *class, const FormData_pg_amproc *member)
 }
 
 /* Notes down that the class is not valid, and says why. */
-#define REPORT_INVALID(class, ...) \
+#define REPORT_INVALID(class, hint, ...) \
 	do { \
 		(class)->valid = false; \
-		ereport(INFO, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__))); \
+		ereport((class)->level, \
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION), errmsg(__VA_ARGS__), errhint(hint))); \
 	} while (0)
 
 /* Checks that the class has no wrong support functions, and that a class for keys inside values has those it needs. */
@@ -382,8 +317,9 @@ check_functions(CheckedClass *class)
 	{
 		Form_pg_amproc member = (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple);
 
-		if (!is_good_function(class, member))
-			REPORT_INVALID(class, "operator class \"%s\" of access method bf has support function %s with the wrong number %d or signature",
+		if (member->amproclefttype == type && !is_good_function(class, member))
+			REPORT_INVALID(class, "Function 7 can be bf_class_options(internal), bf_key_class_options(internal) or bf_many_key_class_options(internal); the others are GIN's.",
+						   "operator class \"%s\" of access method bf has support function %s with the wrong number %d or signature",
 						   NameStr(class->form->opcname), format_procedure(member->amproc), member->amprocnum);
 	}
 	ReleaseCatCacheList(functions);
@@ -392,11 +328,13 @@ check_functions(CheckedClass *class)
 	if (!OidIsValid(get_opfamily_proc(family, type, type, BF_EXTRACT_VALUE_PROC)) ||
 		(!OidIsValid(get_opfamily_proc(family, type, type, BF_TRI_CONSISTENT_PROC)) &&
 		 !OidIsValid(get_opfamily_proc(family, type, type, BF_CONSISTENT_PROC))))
-		REPORT_INVALID(class, "operator class \"%s\" of access method bf has extractQuery (%d), but lacks extractValue (%d), or both of triConsistent (%d) and consistent (%d)",
+		REPORT_INVALID(class, "Add them to the operator class, or with ALTER OPERATOR FAMILY ... ADD FUNCTION to its family.",
+					   "operator class \"%s\" of access method bf has extractQuery (%d), but lacks extractValue (%d), or both of triConsistent (%d) and consistent (%d)",
 					   NameStr(class->form->opcname), BF_EXTRACT_QUERY_PROC, BF_EXTRACT_VALUE_PROC,
 					   BF_TRI_CONSISTENT_PROC, BF_CONSISTENT_PROC);
 	if (!bf_index_compares_as_hashed(get_opfamily_proc(family, type, type, BF_COMPARE_PROC), class->key_type))
-		REPORT_INVALID(class, "operator class \"%s\" of access method bf compares keys of type %s otherwise than they are hashed",
+		REPORT_INVALID(class, "Use an operator class that compares keys as = of their type does.",
+					   "operator class \"%s\" of access method bf compares keys of type %s otherwise than they are hashed",
 					   NameStr(class->form->opcname), format_type_be(class->key_type));
 }
 
@@ -415,37 +353,58 @@ check_class_operators(CheckedClass *class)
 	{
 		Form_pg_amop member = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
 
+		if (member->amoplefttype != type)
+			continue;
 		if (!is_good_operator(class, member))
-			REPORT_INVALID(class, "operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
+			REPORT_INVALID(class, BF_ONLY_EQUALITY,
+						   "operator class \"%s\" of access method bf has operator %s with the wrong purpose, signature or strategy number %d",
 						   NameStr(class->form->opcname), format_operator(member->amopopr), member->amopstrategy);
-		else if (!op_strict(member->amopopr))
-			REPORT_INVALID(class, "operator class \"%s\" of access method bf has operator %s, which is not strict",
+		/* an index with such an operator works, but the planner does not skip a table by it */
+		else if (class->level == INFO && !op_strict(member->amopopr))
+			REPORT_INVALID(class, "Declare its function STRICT.",
+						   "operator class \"%s\" of access method bf has operator %s, which is not strict",
 						   NameStr(class->form->opcname), format_operator(member->amopopr));
-		if (!class->has_keys && member->amopstrategy == BF_EQUAL_STRATEGY && member->amoplefttype == type &&
-			member->amoprighttype == type)
+		if (!class->has_keys && member->amopstrategy == BF_EQUAL_STRATEGY && member->amoprighttype == type)
 			found = is_hashed_equality(member->amopopr, type);
 	}
 	ReleaseCatCacheList(operators);
 	if (!found)
-		REPORT_INVALID(class, "operator class \"%s\" of access method bf lacks the equality operator that hashing type %s needs",
+		REPORT_INVALID(class, "Operator 1 must be the = of the type's default hash operator class.",
+					   "operator class \"%s\" of access method bf lacks the equality operator that hashing type %s needs",
 					   NameStr(class->form->opcname), format_type_be(type));
 }
 
-/* Is the operator class valid? If not, INFO messages say why. The SQL function amvalidate() calls this. */
-bool
-bf_index_validate(Oid opclass)
+/* Is the operator class valid? If not, messages of this level say why. */
+static bool
+check_class(Oid opclass, int level)
 {
-	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
-	CheckedClass class = {.valid = true};
+	FormData_pg_opclass form;
+	CheckedClass class = {.form = &form, .level = level, .valid = true};
 
-	if (!HeapTupleIsValid(tuple))
+	if (!bf_index_opclass_form(opclass, &form))
 		elog(ERROR, "cache lookup failed for operator class %u", opclass);
-	class.form = (Form_pg_opclass) GETSTRUCT(tuple);
-	class.key_type = OidIsValid(class.form->opckeytype) ? class.form->opckeytype : class.form->opcintype;
-	class.has_keys = OidIsValid(get_opfamily_proc(class.form->opcfamily, class.form->opcintype, class.form->opcintype,
+	class.key_type = OidIsValid(form.opckeytype) ? form.opckeytype : form.opcintype;
+	class.has_keys = OidIsValid(get_opfamily_proc(form.opcfamily, form.opcintype, form.opcintype,
 												  BF_EXTRACT_QUERY_PROC));
 	check_class_operators(&class);
 	check_functions(&class);
-	ReleaseSysCache(tuple);
 	return class.valid;
+}
+
+/* The SQL function amvalidate() calls this. */
+bool
+bf_index_validate(Oid opclass)
+{
+	return check_class(opclass, INFO);
+}
+
+void
+bf_index_check_operators(Relation index)
+{
+	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
+	{
+		(void) check_class(get_index_column_opclass(RelationGetRelid(index), column + 1), ERROR);
+		if (bf_index_has_keys(index, column))
+			bf_index_check_collation(index, column);
+	}
 }

@@ -29,11 +29,10 @@ extern double bf_index_fpr_option(Relation index, int column);
  */
 extern double bf_index_key_class_fpr(Oid options_function);
 extern int	bf_index_levels_option(Relation index);
-extern bool bf_index_autosummarizes(Relation index);
 
 /*
  * Was the index built with other options than those of `options`, which is the index itself, or has options that it is
- * to get? autosummarize does not count: it takes effect at once.
+ * to get?
  */
 extern bool bf_index_has_other_options(Relation index, Relation options);
 extern bytea *bf_index_options(Datum reloptions, bool validate);

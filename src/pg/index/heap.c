@@ -38,21 +38,6 @@
 
 /* -------------------------------------------------------------------- the reader */
 
-/*
- * The command that removes the index. An index that belongs to an index of a partitioned table can only be dropped
- * together with the topmost such index, so the command names that one.
- */
-static const char *
-drop_command(Relation index)
-{
-	Oid			oid = RelationGetRelid(index);
-
-	if (index->rd_rel->relispartition)
-		oid = llast_oid(get_partition_ancestors(oid));
-	return psprintf("DROP INDEX %s",
-					quote_qualified_identifier(get_namespace_name(get_rel_namespace(oid)), get_rel_name(oid)));
-}
-
 void
 bf_index_check_table(Relation heap)
 {
@@ -64,22 +49,53 @@ bf_index_check_table(Relation heap)
 				 errhint("ALTER TABLE ... SET ACCESS METHOD heap makes it such a table. A B-tree index needs no such change.")));
 }
 
+/* The tree of expressions in this column of the index's row in pg_index, or NULL. */
+static Node *
+catalog_tree(Relation index, AttrNumber column)
+{
+	bool		isnull;
+	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
+
+	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
+}
+
+/*
+ * The columns, expressions and predicate of the index, to be prepared after bf_index_become_owner(). The relation cache
+ * has trees of the expressions too, but with SQL functions inlined already. The bodies of these functions were parsed
+ * under whatever search_path the session had at that moment. The trees of the catalog are prepared (and inlined) by the
+ * executor only then.
+ */
+static IndexInfo *
+info_for_owner(Relation index)
+{
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	info->ii_Expressions = (List *) catalog_tree(index, Anum_pg_index_indexprs);
+	info->ii_Predicate = make_ands_implicit((Expr *) catalog_tree(index, Anum_pg_index_indpred));
+	return info;
+}
+
+/* Has the index expressions or a predicate, so that user-defined code may run for each row? */
+static bool
+runs_code(Relation index)
+{
+	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
+		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
 BfHeapReader *
-bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose)
+bf_index_open_heap(Relation heap, Relation index, bool is_for_summary)
 {
 	BfHeapReader *reader = palloc0(sizeof(BfHeapReader));
 	ExprContext *context;
 
 	bf_index_check_table(heap);
 	reader->heap = heap;
-	reader->info = bf_index_info_for_owner(index);
-	reader->runs_code = bf_index_runs_code(index);
-	reader->purpose = purpose;
+	reader->info = info_for_owner(index);
+	reader->runs_code = runs_code(index);
+	reader->is_for_summary = is_for_summary;
 	reader->attributes = bf_index_needed_attributes(reader->info);
 	reader->index_name = pstrdup(RelationGetRelationName(index));
-	/* The command is made now, because nothing can be looked up any more after an error. */
-	if (purpose == BF_FOR_VACUUM && reader->runs_code)
-		reader->drop_command = drop_command(index);
 	reader->estate = CreateExecutorState();
 	reader->slot = MakeSingleTupleTableSlot(RelationGetDescr(heap), &TTSOpsHeapTuple);
 	context = GetPerTupleExprContext(reader->estate);
@@ -229,8 +245,7 @@ deleted_for_good(const BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibi
 {
 	return visibility == HEAPTUPLE_RECENTLY_DEAD ||
 		(visibility == HEAPTUPLE_DELETE_IN_PROGRESS &&
-		 (reader->purpose == BF_FOR_BUILD || reader->purpose == BF_FOR_CHECK) &&
-		 TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)));
+		 !reader->is_for_summary && TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data)));
 }
 
 /* Is this version left out? If so, the horizons are raised for the snapshots that may see it. */
@@ -264,36 +279,16 @@ leave_out(BfHeapReader *reader, HeapTuple tuple, HTSV_Result visibility)
 
 /* ---------------------------------------------------------------------- a row */
 
-/*
- * Does this SQLSTATE mean that an expression has failed? It does unless it belongs to a notice or a warning, or to an
- * error that cancels VACUUM or ends its session.
- */
-static bool
-is_failure(int code)
-{
-	return ERRCODE_TO_CATEGORY(code) != ERRCODE_SUCCESSFUL_COMPLETION && ERRCODE_TO_CATEGORY(code) != ERRCODE_WARNING &&
-		code != ERRCODE_QUERY_CANCELED && code != ERRCODE_ADMIN_SHUTDOWN;
-}
-
-/*
- * Adds the index and the row version to the context of an error. VACUUM would fail each time with the same error, so
- * there the context also says how to remove the index.
- */
+/* Adds the index and the row version to the context of an error. */
 static void
 add_error_context(void *argument)
 {
 	const BfHeapReader *reader = argument;
 
-	if (!reader->evaluating)
-		return;
-	errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
-			   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
-			   RelationGetRelationName(reader->heap), reader->index_name);
-	if (reader->drop_command != NULL && IsInParallelMode() && geterrcode() == ERRCODE_INVALID_TRANSACTION_STATE)
-		errcontext("an expression or predicate of this index does what is not allowed while VACUUM has parallel workers; VACUUM (PARALLEL 0) has none");
-	else if (reader->drop_command != NULL && is_failure(geterrcode()))
-		errcontext("VACUUM cannot finish while an expression or predicate of this index fails, but VACUUM (INDEX_CLEANUP off) can; to remove the index: %s",
-				   reader->drop_command);
+	if (reader->evaluating)
+		errcontext("row version (%u,%u) of table \"%s\" for index \"%s\"",
+				   ItemPointerGetBlockNumberNoCheck(&reader->at), ItemPointerGetOffsetNumberNoCheck(&reader->at),
+				   RelationGetRelationName(reader->heap), reader->index_name);
 }
 
 /*
@@ -443,36 +438,4 @@ bf_index_become_caller(const BfCaller *caller)
 {
 	AtEOXact_GUC(false, caller->guc_level);
 	SetUserIdAndSecContext(caller->user, caller->security);
-}
-
-bool
-bf_index_runs_code(Relation index)
-{
-	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) ||
-		!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
-}
-
-/* The tree of expressions in this column of the index's row in pg_index, or NULL. */
-static Node *
-catalog_tree(Relation index, AttrNumber column)
-{
-	bool		isnull;
-	Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, column, &isnull);
-
-	return isnull ? NULL : stringToNode(TextDatumGetCString(tree));
-}
-
-/*
- * The relation cache has trees of the expressions too, but with SQL functions inlined already. The bodies of these
- * functions were parsed under whatever search_path the session had at that moment. The trees of the catalog are
- * prepared (and inlined) by the executor only after bf_index_become_owner().
- */
-IndexInfo *
-bf_index_info_for_owner(Relation index)
-{
-	IndexInfo  *info = BuildIndexInfo(index);
-
-	info->ii_Expressions = (List *) catalog_tree(index, Anum_pg_index_indexprs);
-	info->ii_Predicate = make_ands_implicit((Expr *) catalog_tree(index, Anum_pg_index_indpred));
-	return info;
 }

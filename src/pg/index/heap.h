@@ -37,35 +37,24 @@ typedef struct BfRangeItems
 {
 	uint32		range;
 	int			columns;
-	bool		full;			/* the heap has all pages of the range (this is not the state BF_FULL) */
-	double		share;			/* how much of the space of all its pages is in use, 0 to 1 */
+	/* 1; of a range of which the heap lacks pages: how much of the space of all its pages is in use */
+	double		share;
 	uint64		most_expected;	/* bf_index_items_if_full() returns at most this, but never less than was counted */
 	BfHorizons	horizons;		/* of rows of the range that were left out */
 	uint64		counts[INDEX_MAX_KEYS];
 	uint64	   *hashes[INDEX_MAX_KEYS];
 } BfRangeItems;
 
-typedef enum BfReadFor
-{
-	/* rows that this transaction has deleted may be left out: a rollback that brings them back undoes the build */
-	BF_FOR_BUILD,
-	/* such rows may not be left out: a rollback that brings them back leaves the index */
-	BF_FOR_SUMMARY,
-	BF_FOR_VACUUM,				/* as BF_FOR_SUMMARY; errors of expressions also say how VACUUM can go on */
-	BF_FOR_CHECK				/* as BF_FOR_BUILD, since the index may have been made without such a row */
-} BfReadFor;
-
-/* Returns the most items that are expected in a range of which only a part was read (BfRangeItems.most_expected). */
-extern uint64 bf_index_most_expected(BlockNumber pages_per_range);
-
 /* Raises an error if the table has another table access method than heap. */
 extern void bf_index_check_table(Relation heap);
 
 /*
  * Prepares to read the rows of a heap for an index. Raises an error if the table has another table access method than
- * heap. REQUIRES: bf_index_become_owner() was called.
+ * heap. A build and a check may leave out rows that this transaction has deleted: a rollback that brings them back
+ * undoes the build, and the index may have been made without them. A summary (is_for_summary) may not: the index stays.
+ * REQUIRES: bf_index_become_owner() was called.
  */
-extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, BfReadFor purpose);
+extern BfHeapReader *bf_index_open_heap(Relation heap, Relation index, bool is_for_summary);
 extern void bf_index_close_heap(BfHeapReader *reader);
 
 /*
@@ -135,17 +124,6 @@ typedef struct BfRow
 extern void bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot snapshot,
 										 void (*check) (const BfRow *row, void *argument), void *argument);
 
-/* Moves the hashes of a set into an array, in palloc'd memory. */
-extern uint64 *bf_index_take_set(sb_hash_set *set);
-
-/*
- * To be called for an empty set that held the `items` hashes of one range and will hold those of the next range. If
- * the set has far more slots than so many hashes need, a small set takes its place. Otherwise each range after one with
- * a million items (one large array may have as many) would cost as much as that range: to take the hashes out of a set,
- * all its slots are read and cleared.
- */
-extern void bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items);
-
 /*
  * Expressions and predicates of an index run as the owner of the table, in a security-restricted operation and with
  * the search_path pg_catalog, pg_temp. This holds from bf_index_become_owner() until bf_index_become_caller(). After
@@ -160,11 +138,5 @@ typedef struct BfCaller
 
 extern void bf_index_become_owner(Relation heap, BfCaller *caller);
 extern void bf_index_become_caller(const BfCaller *caller);
-
-/* Has the index expressions or a predicate, so that user-defined code may run for each row? */
-extern bool bf_index_runs_code(Relation index);
-
-/* The columns, expressions and predicate of the index, to be prepared after bf_index_become_owner(). */
-extern IndexInfo *bf_index_info_for_owner(Relation index);
 
 #endif

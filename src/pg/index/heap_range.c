@@ -11,8 +11,9 @@
 #include "base/call.h"
 #include "base/memory.h"
 
-uint64 *
-bf_index_take_set(sb_hash_set *set)
+/* Moves the hashes of a set into an array. */
+static uint64 *
+take_set(sb_hash_set *set)
 {
 	uint64	   *hashes = palloc_extended(Max(set->count, 1) * sizeof(uint64), MCXT_ALLOC_HUGE);
 
@@ -29,8 +30,14 @@ bf_index_take_set(sb_hash_set *set)
  */
 #define MOST_SLOTS_AN_ITEM 16
 
-void
-bf_index_shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items)
+/*
+ * To be called for an empty set that held the `items` hashes of one range and will hold those of the next range. If
+ * the set has far more slots than so many hashes need, a small set takes its place. Otherwise each range after one with
+ * a million items (one large array may have as many) would cost as much as that range: to take the hashes out of a set,
+ * all its slots are read and cleared.
+ */
+static void
+shrink_set(sb_hash_set *set, const sb_memory *memory, uint64 items)
 {
 	if (set->capacity <= MOST_SLOTS_AN_ITEM * Max(items, ITEMS_EXPECTED))
 		return;
@@ -79,12 +86,6 @@ add_to_sets(const BfRowItems *items, void *argument)
  */
 #define MOST_KEYS_EXPECTED (1024 * 1024)
 
-uint64
-bf_index_most_expected(BlockNumber pages_per_range)
-{
-	return Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
-}
-
 void
 bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_range, BlockNumber heap_blocks,
 					BfRangeItems *items)
@@ -96,8 +97,7 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 
 	items->range = range;
 	items->columns = reader->itemizer.columns;
-	items->full = first + pages_per_range <= heap_blocks;
-	items->most_expected = bf_index_most_expected(pages_per_range);
+	items->most_expected = Max(MOST_KEYS_EXPECTED, (uint64) pages_per_range * MaxHeapTuplesPerPage);
 	prepare_sets(reader);
 	reader->bytes = 0;
 	bf_index_forget_horizons(reader);
@@ -105,23 +105,21 @@ bf_index_read_range(BfHeapReader *reader, uint32 range, BlockNumber pages_per_ra
 		bf_index_read_rows(reader, first, end, add_to_sets, reader);
 	items->horizons = reader->horizons;
 	bf_index_raise_horizons(reader, before);
-	items->share = Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
+	items->share = first + pages_per_range <= heap_blocks ? 1 :
+		Min(1, reader->bytes / ((double) pages_per_range * (BLCKSZ - SizeOfPageHeaderData)));
 	for (int column = 0; column < items->columns; column++)
 	{
 		items->counts[column] = reader->sets[column].count;
-		items->hashes[column] = bf_index_take_set(&reader->sets[column]);
-		bf_index_shrink_set(&reader->sets[column], &memory, items->counts[column]);
+		items->hashes[column] = take_set(&reader->sets[column]);
+		shrink_set(&reader->sets[column], &memory, items->counts[column]);
 	}
 }
 
 uint64
 bf_index_items_if_full(const BfRangeItems *items, int column)
 {
-	uint64		if_full;
+	const uint64 if_full = (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
 
-	if (items->full)
-		return items->counts[column];
-	if_full = (uint64) ceil(items->counts[column] / Max(items->share, 1e-6));
 	return Max(items->counts[column], Min(if_full, items->most_expected));
 }
 

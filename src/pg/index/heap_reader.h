@@ -23,7 +23,7 @@ struct BfHeapReader
 	BfItemizer	itemizer;
 	BfRowItems	items;			/* the items of the row that was looked at last */
 	bool		runs_code;		/* the index has expressions or a predicate */
-	BfReadFor	purpose;
+	bool		is_for_summary;
 	Bitmapset  *attributes;		/* columns that the index needs, as pull_varattnos() counts them */
 	BfHorizons	horizons;
 	double		live_rows;
@@ -33,7 +33,6 @@ struct BfHeapReader
 
 	/* for the context lines of errors */
 	const char *index_name;
-	const char *drop_command;	/* the command that removes the index; NULL if errors need not show it */
 	bool		evaluating;		/* a row version is being looked at; `at` says which one */
 	ItemPointerData at;
 

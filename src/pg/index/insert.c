@@ -1,8 +1,7 @@
 /*
  * insert.c: adds one row to the index. On each level it sets the bits of each item on one page, unless the row's
  * range is unsummarized or full there. A column has one item, or as many as there are keys in its value. Items that
- * belong on the same page are added together, and up to four pages with one WAL record. With the option autosummarize
- * the first row of a range also makes this file summarize the range before it.
+ * belong on the same page are added together, and up to four pages with one WAL record.
  *
  * The row is in the heap already. The writer looks at the range's state under the lock of the page that would take
  * the bits. If the range is unsummarized or full there, nobody relies on its bits, and every later summarizer finds
@@ -25,8 +24,6 @@
 #include "access/generic_xlog.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/memutils.h"
 
 #include "index/directory.h"
@@ -35,29 +32,22 @@
 #include "index/items.h"
 #include "index/kept_pin.h"
 #include "index/layout.h"
-#include "index/heap.h"
 #include "index/seen_lines.h"
 #include "index/sizes.h"
-#include "index/summarize.h"
 #include "index/wal.h"
 
-/* What a statement needs to add the items of rows. It is made for the first row that has to be added. */
-typedef struct Adding
-{
-	MemoryContext row_context;	/* reset after each row */
-	BfItemizer	itemizer;
-	BfRowItems	items;
-	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
-	BfSeenMemory *seen_memory;
-} Adding;
-
-/* What a statement keeps from one row to the next. It is small, because a statement with only one row makes it, too. */
+/* What a statement keeps from one row to the next. */
 typedef struct Statement
 {
 	bool		is_second;		/* the next row is the second one */
 	BfKeptPin	meta_page;		/* kept from the second row on */
 	sb_locator	file;			/* the file of the page that is pinned */
-	Adding	   *adding;			/* NULL: no row had to be added yet */
+	/* what it needs to add the items of rows, made for the first row that has to be added */
+	MemoryContext row_context;	/* reset after each row; NULL: no row had to be added yet */
+	BfItemizer	itemizer;
+	BfRowItems	items;
+	BfSeenLines (*seen)[BF_INDEX_MAX_LEVELS]; /* the lines seen, by column and level */
+	BfSeenMemory *seen_memory;
 } Statement;
 
 /* Keeps the meta page pinned, if possible. */
@@ -107,22 +97,15 @@ current_geometry(Relation index, const Statement *statement)
 	return bf_index_current_geometry(index);
 }
 
-/* Returns what the statement needs to add the items of rows. */
-static Adding *
+/* Makes what the statement needs to add the items of rows. */
+static void
 prepare_to_add(Relation index, Statement *statement, MemoryContext context)
 {
-	if (statement->adding == NULL)
-	{
-		Adding	   *adding = MemoryContextAllocZero(context, sizeof(Adding));
-
-		adding->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
-		bf_index_prepare_itemizer(index, &adding->itemizer, context);
-		bf_index_begin_items(&adding->items, adding->itemizer.columns, context);
-		adding->seen = MemoryContextAllocZero(context, adding->itemizer.columns * sizeof(*adding->seen));
-		adding->seen_memory = bf_index_begin_seen(context);
-		statement->adding = adding;
-	}
-	return statement->adding;
+	bf_index_prepare_itemizer(index, &statement->itemizer, context);
+	bf_index_begin_items(&statement->items, statement->itemizer.columns, context);
+	statement->seen = MemoryContextAllocZero(context, statement->itemizer.columns * sizeof(*statement->seen));
+	statement->seen_memory = bf_index_begin_seen(context);
+	statement->row_context = AllocSetContextCreate(context, "bf index row", ALLOCSET_SMALL_SIZES);
 }
 
 /* Pages of a column that lack items of a row, in the order of their blocks. They are pinned. */
@@ -307,21 +290,21 @@ compare_lines(const void *a, const void *b, void *argument)
 /* Adds the items of a column to the filter of `range` (counted within its group): page by page. */
 static void
 add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, int column, uint32 range,
-			  Adding *adding)
+			  Statement *statement)
 {
 	Pages		pages = {.group = group, .column = column, .range = range};
-	uint32		first = bf_index_first_of(&adding->items, column);
-	uint32		count = adding->items.end[column] - first;
+	uint32		first = bf_index_first_of(&statement->items, column);
+	uint32		count = statement->items.end[column] - first;
 	BfAddition *additions;
 
 	pages.hash_count = bf_index_parameters(geometry, group->level, column)->hashes;
 	if (geometry->column[column].keys == BF_KEYS_INSIDE)
-		pages.seen = bf_index_seen_lines(&adding->seen[column][group->level], geometry, group, column, range,
-										   adding->seen_memory);
+		pages.seen = bf_index_seen_lines(&statement->seen[column][group->level], geometry, group, column, range,
+										   statement->seen_memory);
 	additions = palloc_extended(Max(count, 1) * sizeof(BfAddition), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < count; i++)
 	{
-		additions[i].hash = adding->items.hashes[first + i];
+		additions[i].hash = statement->items.hashes[first + i];
 		additions[i].line = sb_bf_line_of(group->lines[column], additions[i].hash);
 	}
 	qsort_interruptible(additions, count, sizeof(BfAddition), compare_lines, NULL);
@@ -338,40 +321,6 @@ add_to_column(Relation index, const BfGeometry *geometry, const BfGroup *group, 
 	pfree(additions);
 }
 
-/*
- * May this user's session summarize a range, and so run the expressions and the predicate of the index with the
- * owner's rights? A role that may only INSERT must not: it decides what this code finds in its session, such as
- * temporary relations, and functions that PL/pgSQL has compiled under another search_path. Then the ranges are left
- * to VACUUM. If the index has no expressions and no predicate, only functions of its types run, and any role may
- * summarize.
- */
-static bool
-may_run_as_owner(Relation index, Relation heap)
-{
-	return !bf_index_runs_code(index) || has_privs_of_role(GetUserId(), heap->rd_rel->relowner);
-}
-
-/*
- * Summarizes the range that ends before this block. To be called when the first row of the next range is written:
- * most probably the range before it gets no more rows.
- */
-static void
-summarize_range_before(Relation index, Relation heap, BlockNumber block)
-{
-	const BfTask task = {.block = block - 1};
-
-	/*
-	 * Nothing is summarized here in three cases: this session is summarizing already, and an expression of that index
-	 * has written the row; the user may not run the index's code as the table's owner; or the lock is not free, as
-	 * another session may be summarizing.
-	 */
-	if (bf_index_is_summarizing() || !may_run_as_owner(index, heap) ||
-		!ConditionalLockRelation(heap, ShareUpdateExclusiveLock))
-		return;
-	(void) bf_index_summarize(index, heap, &task);
-	UnlockRelation(heap, ShareUpdateExclusiveLock);
-}
-
 /* Has the range of this block begun on any level? */
 static bool
 has_begun(const BfGeometry *geometry, BlockNumber block)
@@ -384,7 +333,7 @@ has_begun(const BfGeometry *geometry, BlockNumber block)
 
 /* Adds the items of a row to all levels on which its range has begun. */
 static void
-add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Adding *adding)
+add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Statement *statement)
 {
 	for (int level = 0; level < geometry->levels; level++)
 	{
@@ -395,7 +344,7 @@ add_items(Relation index, const BfGeometry *geometry, BlockNumber block, Adding 
 			continue;
 		bf_index_find_group(geometry, level, range, &group);
 		for (int column = 0; column < geometry->columns; column++)
-			add_to_column(index, geometry, &group, column, range - group.first_range, adding);
+			add_to_column(index, geometry, &group, column, range - group.first_range, statement);
 	}
 }
 
@@ -420,7 +369,6 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	Statement  *statement = this_statement(index, indexInfo);
 	const BfGeometry *geometry = current_geometry(index, statement);
-	BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 
 	if (is_beyond(geometry, block))
 	{
@@ -429,21 +377,18 @@ bf_index_insert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Re
 	}
 	if (has_begun(geometry, block))
 	{
-		Adding	   *adding = prepare_to_add(index, statement, indexInfo->ii_Context);
-		MemoryContext caller = MemoryContextSwitchTo(adding->row_context);
+		MemoryContext caller;
 
+		if (statement->row_context == NULL)
+			prepare_to_add(index, statement, indexInfo->ii_Context);
+		caller = MemoryContextSwitchTo(statement->row_context);
 		/* Finding and hashing items may run any code, so the relation cache may free the geometry meanwhile. */
-		bf_index_itemize(&adding->itemizer, values, isnull, &adding->items);
-		add_items(index, current_geometry(index, statement), block, adding);
+		bf_index_itemize(&statement->itemizer, values, isnull, &statement->items);
+		add_items(index, current_geometry(index, statement), block, statement);
 		MemoryContextSwitchTo(caller);
-		MemoryContextReset(adding->row_context);
-		bf_index_give_back_room(&adding->items);
+		MemoryContextReset(statement->row_context);
+		bf_index_give_back_room(&statement->items);
 	}
-	if (pages_per_range == 0)
-		pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-	if (block > 0 && block % pages_per_range == 0 && ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber &&
-		bf_index_autosummarizes(index))
-		summarize_range_before(index, heap, block);
 	return false;
 }
 

@@ -217,7 +217,7 @@ bf_index_check(PG_FUNCTION_ARGS)
 	check.geometry = bf_index_copy_geometry(bf_index_current_geometry(check.index));
 	heap_blocks = RelationGetNumberOfBlocks(check.heap);
 	check_pages(&check);
-	reader = bf_index_open_heap(check.heap, check.index, BF_FOR_CHECK);
+	reader = bf_index_open_heap(check.heap, check.index, false);
 	for (BlockNumber block = 0; block < heap_blocks; block++)
 		bf_index_read_committed_rows(reader, block, snapshot, check_row, &check);
 	rows = bf_index_reader_rows(reader);
@@ -230,87 +230,51 @@ bf_index_check(PG_FUNCTION_ARGS)
 
 /* ------------------------------------------------------------- bf_index_stats */
 
-/* Statistics of all pages of one column on one level. */
+/* Statistics of one column on one level. */
 typedef struct ColumnStats
 {
 	int64		pages;
 	uint64		bits;			/* bits of all summarized ranges */
 	uint64		bits_set;
-	double		rates;			/* the sum of the ranges' rates, each the mean of its lines' rates */
-	int64		ranges;			/* how many are in the sum */
+	double		rates;			/* the sum of these ranges' rates, each the mean of its lines' rates */
+	int64		of[BF_FULL + 1];	/* how many ranges have each state, on the column's first page in their group */
+	int64		first_full;		/* the first block of the first range that is full; -1: none is */
 } ColumnStats;
 
-/*
- * Adds one column of a group to the statistics: its pages, and the bits of the summarized ranges whose number is less
- * than ranges_in_heap.
- */
-static void
-measure_group(Relation index, const BfGroup *group, int column, int hashes, uint32 ranges_in_heap, ColumnStats *stats)
-{
-	BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
-	BlockNumber pages = bf_index_column_pages(group, column);
-
-	for (BlockNumber page = 0; page < pages; page++)
-		bf_index_measure_page(index, group, column, page, hashes, ranges);
-	for (uint32 range = 0; range < group->ranges && group->first_range + range < ranges_in_heap; range++)
-	{
-		stats->bits += ranges[range].lines * SB_BF_LINE * 8;
-		stats->bits_set += ranges[range].bits_set;
-		stats->rates += ranges[range].rates / group->lines[column];
-		stats->ranges += ranges[range].lines > 0;
-	}
-	stats->pages += pages;
-}
-
+/* Measures all pages of a column on a level. Only ranges whose number is less than ranges_in_heap count. */
 static void
 measure_column(Relation index, const BfGeometry *geometry, int level, int column, uint32 ranges_in_heap,
 			   ColumnStats *stats)
 {
-	int			hashes = bf_index_parameters(geometry, level, column)->hashes;
-	BfGroup		group;
-
-	memset(stats, 0, sizeof *stats);
-	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
-	{
-		bf_index_find_group(geometry, level, range, &group);
-		measure_group(index, &group, column, hashes, ranges_in_heap, stats);
-	}
-}
-
-/*
- * How many ranges of a level have each state in one column. The first page of the column in each group tells the
- * states.
- */
-typedef struct StateCounts
-{
-	int64		of[BF_FULL + 1];
-	int64		first_full;		/* the first block of the first range that is full; -1: none is */
-} StateCounts;
-
-static void
-count_states(Relation index, const BfGeometry *geometry, int level, int column, uint32 ranges_in_heap,
-			 StateCounts *counts)
-{
 	const BfLevel *in = &geometry->level[level];
+	const int	hashes = bf_index_parameters(geometry, level, column)->hashes;
 	BfGroup		group;
 
-	*counts = (StateCounts) {.first_full = -1};
-	for (uint32 range = 0; range < in->covered; range = group.first_range + group.ranges)
+	*stats = (ColumnStats) {.first_full = -1};
+	for (uint32 number = 0; number < in->covered; number = group.first_range + group.ranges)
 	{
+		BfRangeMeasure ranges[BF_INDEX_MAX_RANGES] = {{0}};
 		uint8		states[BF_INDEX_MAX_RANGES];
+		BlockNumber pages;
 
-		CHECK_FOR_INTERRUPTS();
-		bf_index_find_group(geometry, level, range, &group);
+		bf_index_find_group(geometry, level, number, &group);
+		pages = bf_index_column_pages(&group, column);
 		bf_index_read_states(index, &group, column, states);
+		for (BlockNumber page = 0; page < pages; page++)
+			bf_index_measure_page(index, &group, column, page, hashes, ranges);
 		for (uint32 i = 0; i < group.ranges && group.first_range + i < ranges_in_heap; i++)
 		{
-			counts->of[Min(states[i], BF_FULL)]++;
-			if (states[i] == BF_FULL && counts->first_full < 0)
-				counts->first_full = (int64) (group.first_range + i) * in->pages_per_range;
+			stats->bits += ranges[i].lines * SB_BF_LINE * 8;
+			stats->bits_set += ranges[i].bits_set;
+			stats->rates += ranges[i].rates / group.lines[column];
+			stats->of[Min(states[i], BF_FULL)]++;
+			if (states[i] == BF_FULL && stats->first_full < 0)
+				stats->first_full = (int64) (group.first_range + i) * in->pages_per_range;
 		}
+		stats->pages += pages;
 	}
 	if (ranges_in_heap > in->covered)
-		counts->of[BF_UNSUMMARIZED] += ranges_in_heap - in->covered;
+		stats->of[BF_UNSUMMARIZED] += ranges_in_heap - in->covered;
 }
 
 /* Puts the rows of one level into the result. */
@@ -327,29 +291,27 @@ put_level(ReturnSetInfo *set, Relation index, const BfGeometry *geometry, int le
 		bool		nulls[15] = {false};
 		int			i = 0;
 		ColumnStats stats;
-		StateCounts states;
 
-		count_states(index, geometry, level, column, ranges, &states);
 		measure_column(index, geometry, level, column, ranges, &stats);
 		values[i++] = CStringGetTextDatum(NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname));
 		values[i++] = Int32GetDatum(level);
 		nulls[i] = geometry->level[level].pages_per_range == 0;
 		values[i++] = Int32GetDatum(geometry->level[level].pages_per_range);
-		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED] + states.of[BF_PLACEHOLDER] + states.of[BF_SUMMARIZED] +
-									states.of[BF_FULL]);
-		values[i++] = Int64GetDatum(states.of[BF_SUMMARIZED]);
-		values[i++] = Int64GetDatum(states.of[BF_PLACEHOLDER]);
-		values[i++] = Int64GetDatum(states.of[BF_UNSUMMARIZED]);
+		values[i++] = Int64GetDatum(stats.of[BF_UNSUMMARIZED] + stats.of[BF_PLACEHOLDER] + stats.of[BF_SUMMARIZED] +
+									stats.of[BF_FULL]);
+		values[i++] = Int64GetDatum(stats.of[BF_SUMMARIZED]);
+		values[i++] = Int64GetDatum(stats.of[BF_PLACEHOLDER]);
+		values[i++] = Int64GetDatum(stats.of[BF_UNSUMMARIZED]);
 		values[i++] = Int32GetDatum(geometry->level[level].groups);
 		values[i++] = Int64GetDatum(stats.pages);
 		values[i++] = Int32GetDatum(parameters->hashes);
-		nulls[i] = nulls[i + 2] = stats.ranges == 0;
+		nulls[i] = nulls[i + 2] = stats.bits == 0;
 		values[i++] = Float8GetDatum((double) stats.bits_set / Max(stats.bits, 1));
 		values[i++] = Float8GetDatum(parameters->false_positive_rate);
-		values[i++] = Float8GetDatum(stats.rates / Max(stats.ranges, 1));
-		values[i++] = Int64GetDatum(states.of[BF_FULL]);
-		nulls[i] = states.first_full < 0;
-		values[i++] = Int64GetDatum(states.first_full);
+		values[i++] = Float8GetDatum(stats.rates / Max(stats.of[BF_SUMMARIZED], 1));
+		values[i++] = Int64GetDatum(stats.of[BF_FULL]);
+		nulls[i] = stats.first_full < 0;
+		values[i++] = Int64GetDatum(stats.first_full);
 		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
 	}
 }

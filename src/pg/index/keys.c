@@ -201,21 +201,10 @@ bf_index_compares_as_hashed(Oid compare_function, Oid key_type)
 }
 
 void
-bf_index_check_key_class(Relation index, int column)
+bf_index_check_collation(Relation index, int column)
 {
-	Oid			collation = index->rd_indcollation[column];
-	Oid			key_type = bf_index_item_type(index, column);
-	Oid			compare = index_getprocid(index, column + 1, BF_COMPARE_PROC);
+	const Oid	collation = index->rd_indcollation[column];
 
-	require_functions(index, column);
-	if (!bf_index_compares_as_hashed(compare, key_type))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the operator class of column %d of index \"%s\" compares keys by the function %s", column + 1,
-						RelationGetRelationName(index), format_procedure(compare)),
-				 errdetail("Keys are hashed as the = of type %s compares them, and this function may take others for equal.",
-						   format_type_be(key_type)),
-				 errhint("Use an operator class that compares keys as = of their type does.")));
 	/*
 	 * A nondeterministic collation takes texts of different bytes for equal. Keys that are made of a text's bytes
 	 * differ between such texts. For arrays item_hasher_for_index() looks at the collation, since their keys are

@@ -75,8 +75,8 @@ extern bool bf_index_is_key_class(const BfKeyClass *keys, Relation index, int co
 
 extern ItemHasher *bf_index_key_hasher(const BfKeyClass *keys, MemoryContext context);
 
-/* Raises an error unless keys that the class takes for equal have the same hash. */
-extern void bf_index_check_key_class(Relation index, int column);
+/* Raises an error if the keys of a column cannot be hashed because its collation takes different texts for equal. */
+extern void bf_index_check_collation(Relation index, int column);
 
 /* Do keys that compare_function (BF_COMPARE_PROC) takes for equal always have the same hash? True for InvalidOid. */
 extern bool bf_index_compares_as_hashed(Oid compare_function, Oid key_type);

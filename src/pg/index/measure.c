@@ -88,8 +88,6 @@ measure_column(Relation index, const BfGroup *group, int column, const BfParamet
 		else if (of->lines > 0)
 		{
 			rate = of->rates / of->lines / parameters->false_positive_rate;
-			measure->lines += of->lines;
-			measure->bits_set += of->bits_set;
 			measure->items.of[column][i] = items_of(of, group->lines[column], parameters->hashes);
 			measure->rates[i] = Max(measure->rates[i], rate);
 			measure->saturated |= rate >= BF_TOO_FULL && of->rates / of->lines >= SATURATED;
@@ -110,15 +108,10 @@ bf_index_measure_group(Relation index, const BfGeometry *geometry, const BfGroup
 	memset(measure->rates, 0, sizeof measure->rates);
 	measure->rate = 0;
 	measure->full = 0;
-	measure->lines = measure->bits_set = 0;
 	measure->saturated = false;
 	for (int column = 0; column < group->columns; column++)
 		measure_column(index, group, column, bf_index_parameters(geometry, group->level, column), pages, measure,
 					   is_full);
-	for (uint32 i = group->ranges; i-- > 0;)
-		if (is_full[i])
-		{
-			measure->full++;
-			measure->first_full = i;
-		}
+	for (uint32 i = 0; i < group->ranges; i++)
+		measure->full += is_full[i];
 }

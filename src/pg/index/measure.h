@@ -41,9 +41,6 @@ typedef struct BfGroupMeasure
 	double		rates[BF_INDEX_MAX_RANGES];
 	double		rate;			/* the mean of a column's rates: the highest of the columns */
 	uint32		full;			/* how many ranges are full in a column */
-	uint32		first_full;		/* the first of them, counted within the group */
-	uint64		lines;			/* how many lines were measured */
-	uint64		bits_set;		/* and how many of their bits are set */
 	bool		saturated;		/* a range answers most questions with "perhaps", so that mostly it is read */
 } BfGroupMeasure;
 

@@ -34,7 +34,6 @@ typedef struct BfOptions
 	double		false_positive_rate;	/* 0: it was not given */
 	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
 	int			levels;			/* 0: as many as are useful */
-	bool		autosummarize;
 } BfOptions;
 
 static relopt_kind option_kind;
@@ -57,9 +56,6 @@ bf_index_init(void)
 	add_real_reloption(option_kind, "fpr", "The same as false_positive_rate", 0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
 	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
 					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
-	add_bool_reloption(option_kind, "autosummarize",
-					   "Summarizes a range when the first row of the next range is written", false,
-					   AccessExclusiveLock);
 	previous_object_access = object_access_hook;
 	object_access_hook = notice_after_alter;
 }
@@ -73,7 +69,7 @@ bf_index_init(void)
 static void
 say_options(const void *unused)
 {
-	errhint("A bf index has the options pages_per_range (1 to %d), false_positive_rate or fpr (%.6f to %g), levels (auto, or 1 to %d) and autosummarize (on or off).",
+	errhint("A bf index has the options pages_per_range (1 to %d), false_positive_rate or fpr (%.6f to %g), and levels (auto, or 1 to %d).",
 			BF_INDEX_MAX_PAGES_PER_RANGE, SB_BF_MIN_FPR, SB_BF_MAX_FPR, BF_INDEX_MAX_LEVELS);
 }
 
@@ -85,7 +81,6 @@ bf_index_options(Datum reloptions, bool validate)
 		{"false_positive_rate", RELOPT_TYPE_REAL, offsetof(BfOptions, false_positive_rate)},
 		{"fpr", RELOPT_TYPE_REAL, offsetof(BfOptions, fpr)},
 		{"levels", RELOPT_TYPE_ENUM, offsetof(BfOptions, levels)},
-		{"autosummarize", RELOPT_TYPE_BOOL, offsetof(BfOptions, autosummarize)},
 	};
 
 	BfOptions  *options;
@@ -204,14 +199,6 @@ bf_index_levels_option(Relation index)
 	BfOptions  *options = (BfOptions *) index->rd_options;
 
 	return options != NULL && options->levels != 0 ? options->levels : BF_INDEX_MAX_LEVELS;
-}
-
-bool
-bf_index_autosummarizes(Relation index)
-{
-	BfOptions  *options = (BfOptions *) index->rd_options;
-
-	return options != NULL && options->autosummarize;
 }
 
 bool

@@ -48,15 +48,6 @@
 /* At most this many groups of a level are measured. */
 #define MOST_MEASURED 32
 
-/* Indexes up to this many pages are not called large. */
-#define SMALL_INDEX 128
-
-/*
- * A group is larger than its items need if its filters have less than this share of their bits set. Filters with as
- * many items as they were made for have nearly half of them set.
- */
-#define SPARSE 0.2
-
 typedef struct Overview
 {
 	Relation	index;
@@ -71,11 +62,8 @@ typedef struct Overview
 	double		off_share;		/* the share of the heap that these stand for */
 	bool		other_options;	/* ALTER INDEX has given it options that it was not built with */
 	uint32		full_ranges;	/* number of full ranges of level 0 in the groups that were measured */
-	BlockNumber full_block;		/* first block of the first full range */
 	bool		table_is_known;
 	uint64		table_blocks;	/* number of blocks of the heap and its out-of-line values */
-	MemoryContext context;		/* memory context of the call */
-	const char *why_large;		/* why the index is larger than its table; NULL if it is not */
 } Overview;
 
 /* ------------------------------------------------------------------------ rights */
@@ -127,28 +115,6 @@ open_if_free(Oid oid, bool *gone)
 
 /* --------------------------------------------------------------------- some pages */
 
-/* The group of level 0 that has the most lines of those that were measured, and how many of its bits are set. */
-typedef struct Largest
-{
-	double		lines;
-	double		lines_of_range; /* of all columns together */
-	double		fill;
-} Largest;
-
-static void
-note_largest(const BfGroup *group, const BfGroupMeasure *measure, Largest *largest)
-{
-	double		lines = 0;
-
-	for (int column = 0; column < group->columns; column++)
-		lines += group->lines[column];
-	if (lines * group->ranges <= largest->lines)
-		return;
-	largest->lines = lines * group->ranges;
-	largest->lines_of_range = lines;
-	largest->fill = measure->lines == 0 ? 1 : measure->bits_set / (SB_BF_LINE * 8.0 * measure->lines);
-}
-
 /* Takes ranges of a group of level 0 that have begun, but are not summarized, from the number of those that are. */
 static void
 count_summarized(Overview *overview, const BfGroup *group, uint32 begun)
@@ -162,7 +128,7 @@ count_summarized(Overview *overview, const BfGroup *group, uint32 begun)
 
 /* Measures groups of a level: every step-th one, counted from the last group that has begun. */
 static void
-look_at_level(Overview *overview, const BfGeometry *geometry, int level, Largest *largest)
+look_at_level(Overview *overview, const BfGeometry *geometry, int level)
 {
 	const BfLevel *of = &geometry->level[level];
 	const uint32 step = (of->groups + MOST_MEASURED - 1) / MOST_MEASURED;
@@ -189,9 +155,6 @@ look_at_level(Overview *overview, const BfGeometry *geometry, int level, Largest
 		if (level > 0)
 			continue;
 		count_summarized(overview, &group, begun);
-		note_largest(&group, measure, largest);
-		if (measure->full > 0)
-			overview->full_block = (group.first_range + measure->first_full) * of->pages_per_range;
 		overview->full_ranges += measure->full;
 	}
 	overview->groups += of->groups;
@@ -201,22 +164,6 @@ look_at_level(Overview *overview, const BfGeometry *geometry, int level, Largest
 		overview->off_share += off_ranges * number / measured / Max(of->covered, 1);
 	}
 	pfree(measure);
-}
-
-/* Says why an index is larger than its table. */
-static const char *
-why_large(const Overview *overview, const BfGeometry *geometry, const Largest *largest)
-{
-	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
-
-	if (geometry->level[0].begun / 2 >= overview->ranges)
-		return "the table has shrunk";
-	if (largest->fill < SPARSE)
-		return psprintf("only %.1f %% of the bits of its largest filters are set, "
-						"and all filters of a group have one size", largest->fill * 100);
-	return psprintf("the items of %u page%s of the table take %.0f kB at the false-positive rate %g", pages_per_range,
-					pages_per_range == 1 ? "" : "s", ceil(largest->lines_of_range * SB_BF_LINE / 1024.0),
-					geometry->column[0].false_positive_rate);
 }
 
 /* Finds out how many pages the table has with its out-of-line values, unless the table of these values is locked. */
@@ -244,7 +191,6 @@ read_pages(void *argument)
 	const BlockNumber heap_blocks = RelationGetNumberOfBlocks(overview->heap);
 	BlockNumber pages_per_range;
 	const BfGeometry *geometry;
-	Largest		largest = {0};
 
 	measure_table(overview, heap_blocks);
 	overview->heap_is_there = true;
@@ -257,10 +203,8 @@ read_pages(void *argument)
 	overview->summarized = Min(geometry->level[0].begun, overview->ranges);
 	overview->levels = geometry->levels;
 	for (int level = 0; level < geometry->levels; level++)
-		look_at_level(overview, geometry, level, &largest);
+		look_at_level(overview, geometry, level);
 	overview->other_options = bf_index_has_other_options(overview->index, overview->index);
-	if (overview->table_is_known && overview->blocks > Max(overview->table_blocks, SMALL_INDEX) && largest.lines > 0)
-		overview->why_large = MemoryContextStrdup(overview->context, why_large(overview, geometry, &largest));
 }
 
 /*
@@ -326,10 +270,10 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	Oid			index = PG_GETARG_OID(0);
 	Oid			heap;
 	FormData_pg_class form;
-	Overview	overview = {.context = CurrentMemoryContext};
+	Overview	overview = {0};
 	TupleDesc	descriptor;
-	Datum		values[14];
-	bool		nulls[14] = {false};
+	Datum		values[12];
+	bool		nulls[12] = {false};
 	bool		is_good;
 	const char *state;
 	char	   *detail = NULL;
@@ -359,16 +303,10 @@ bf_index_overview(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum((int64) overview.groups);
 	nulls[7] = !overview.table_is_known;
 	values[7] = Int64GetDatum((int64) overview.table_blocks * BLCKSZ);
-	nulls[8] = overview.why_large == NULL;
-	values[8] = nulls[8] ? (Datum) 0 : CStringGetTextDatum(overview.why_large);
-	nulls[9] = !is_good;
-	values[9] = Int64GetDatum(overview.full_ranges);
-	nulls[10] = !is_good || overview.full_ranges == 0;
-	values[10] = Int64GetDatum(overview.full_block);
-	nulls[11] = !is_good;
-	values[11] = BoolGetDatum(overview.other_options);
-	nulls[12] = nulls[13] = !is_good;
-	values[12] = Int64GetDatum((int64) overview.off);
-	values[13] = BoolGetDatum(overview.off_share > BF_MOST_REMADE);
+	nulls[8] = nulls[9] = nulls[10] = nulls[11] = !is_good;
+	values[8] = Int64GetDatum(overview.full_ranges);
+	values[9] = BoolGetDatum(overview.other_options);
+	values[10] = Int64GetDatum((int64) overview.off);
+	values[11] = BoolGetDatum(overview.off_share > BF_MOST_REMADE);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

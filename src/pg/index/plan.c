@@ -5,12 +5,17 @@
  */
 #include "index/plan.h"
 
-#include "index/count.h"
+#include "lib/hyperloglog.h"
+
 #include "index/measure.h"
 
-/* At most this many of a new group's ranges are read to find the size of its filters, on level 0 and above. */
+/*
+ * At most this many of a new group's ranges are read to find the size of its filters: on level 0, above, and above in a
+ * build, which reads their items from a tape.
+ */
 #define SAMPLED_RANGES 4
 #define SAMPLED_ABOVE 2
+#define SAMPLED_IN_BUILD 16
 
 /* ---------------------------------------------------------------------- counting */
 
@@ -25,6 +30,30 @@ bf_index_read_items(const BfSummarizer *work, const BfGeometry *geometry, uint64
 		bf_index_read_tape(work->tape, first / pages_per_range, end_range, add, argument);
 	else
 		bf_index_read_rows(work->reader, first, end, add, argument);
+}
+
+/* 2^14 registers for each column: a standard error of 0.8 %. */
+#define WIDTH_OF_ESTIMATE 14
+
+/* Estimates how many different items rows have in each column. */
+typedef struct ItemCount
+{
+	hyperLogLogState items[INDEX_MAX_KEYS];
+	/* how many were added; equal ones count each time. No estimate is larger, whoever has chosen the items */
+	double		added[INDEX_MAX_KEYS];
+} ItemCount;
+
+static void
+count_row(const BfRowItems *items, void *argument)
+{
+	ItemCount  *count = argument;
+
+	for (int column = 0; column < items->columns; column++)
+	{
+		for (uint32 i = bf_index_first_of(items, column); i < items->end[column]; i++)
+			addHyperLogLog(&count->items[column], (uint32) items->hashes[i]);
+		count->added[column] += items->end[column] - bf_index_first_of(items, column);
+	}
 }
 
 double
@@ -46,10 +75,17 @@ bf_index_count_range(const BfSummarizer *work, const BfGeometry *geometry, int l
 	}
 	else
 	{
-		BfItemCount *count = bf_index_begin_count(geometry->columns);
+		ItemCount  *count = palloc0(sizeof(ItemCount));
 
-		bf_index_read_items(work, geometry, first, end, bf_index_count_row, count);
-		bf_index_end_count(count, counts, NULL);
+		for (int column = 0; column < geometry->columns; column++)
+			initHyperLogLog(&count->items[column], WIDTH_OF_ESTIMATE);
+		bf_index_read_items(work, geometry, first, end, count_row, count);
+		for (int column = 0; column < geometry->columns; column++)
+		{
+			counts[column] = Min(estimateHyperLogLog(&count->items[column]), count->added[column]);
+			freeHyperLogLog(&count->items[column]);
+		}
+		pfree(count);
 	}
 	return (double) (end - first);
 }
@@ -60,15 +96,6 @@ bf_index_counts_of(const BfGeometry *geometry, int level, const BfItems *items, 
 {
 	for (int column = 0; column < geometry->columns; column++)
 		columns[column] = bf_index_counts(geometry, level, column, &items->of[column][from]);
-}
-
-void
-bf_index_items_above(const BfSummarizer *work, const BfGeometry *geometry, int level, uint32 first, uint32 ranges,
-					 BfItems *items)
-{
-	for (int column = 0; column < geometry->columns; column++)
-		for (uint32 i = 0; i < ranges; i++)
-			items->of[column][i] = bf_index_upper_count(work->upper, level, first + i, column);
 }
 
 /* ----------------------------------------------------------------------- sizes */
@@ -189,7 +216,7 @@ bf_index_plan_one(const BfGroup *group, const uint32 *lines, BfPlan *plan)
 void
 bf_index_plan_division(const BfGeometry *geometry, const BfGroup *group, const BfItems *items, BfPlan *plan)
 {
-	BfGroupsToBuild to_build = {.level = 0, .covered = geometry->level[1].groups > 0};
+	BfGroupsToBuild to_build = {.covered = geometry->level[1].groups > 0};
 	uint32		ranges;
 
 	plan->count = 0;
@@ -261,11 +288,12 @@ plan_next(const BfSummarizer *work, const BfGeometry *geometry, int level, uint3
 		  BfPlan *plan)
 {
 	const uint32 first = geometry->level[level].covered;
-	const uint32 ranges = bf_index_group_to_grow(level, first, available);
+	const uint32 ranges = work->building ? bf_index_group_to_build_above(Min(available, BF_INDEX_MAX_RANGES)) :
+		bf_index_group_to_grow(level, first, available);
 	const uint32 whole = heap_blocks / geometry->level[level].pages_per_range;
 	/* on level 0 the last range may lack pages; it counts only if it is alone */
 	const uint32 candidates = Max(1, Min(Min(available, ranges), whole > first ? whole - first : 0));
-	const uint32 most = level == 0 ? SAMPLED_RANGES : SAMPLED_ABOVE;
+	const uint32 most = work->building ? SAMPLED_IN_BUILD : level == 0 ? SAMPLED_RANGES : SAMPLED_ABOVE;
 	uint32	   *lines = plan->lines[0];
 	BfItems    *items = palloc(sizeof(BfItems));
 
@@ -287,7 +315,7 @@ plan_next(const BfSummarizer *work, const BfGeometry *geometry, int level, uint3
 
 void
 bf_index_plan_growth(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks,
-					 bool may_unite, BfGroupsToBuild *to_build, BfPlan *plan)
+					 bool may_unite, BfPlan *plan)
 {
 	const BfLevel *of = &geometry->level[level];
 	const uint32 first = of->covered;
@@ -297,21 +325,7 @@ bf_index_plan_growth(const BfSummarizer *work, const BfGeometry *geometry, int l
 		bf_index_group_to_unite(first, available, of->pages_per_range) : 0;
 
 	plan->count = 0;
-	if (work->building && available > 0)
-	{
-		const uint32 count = Min(available, BF_INDEX_MAX_RANGES);
-		BfItems    *items = palloc(sizeof(BfItems));
-		BfCounts	columns[INDEX_MAX_KEYS];
-		uint32		ranges;
-
-		bf_index_items_above(work, geometry, level, first, count, items);
-		bf_index_counts_of(geometry, level, items, 0, columns);
-		ranges = bf_index_group_to_build(to_build, columns, geometry->columns, first, count, plan->lines[0]);
-		bf_index_settle_by_group_before(geometry, level, first, ranges, plan->lines[0]);
-		(void) add_group(plan, level, geometry->columns, first, ranges);
-		pfree(items);
-	}
-	else if (united == 0 || !plan_union(work, geometry, level, united, available, heap_blocks, plan))
+	if (united == 0 || !plan_union(work, geometry, level, united, available, heap_blocks, plan))
 	{
 		plan->count = 0;
 		plan_next(work, geometry, level, available, heap_blocks, plan);

@@ -36,18 +36,13 @@ extern void bf_index_read_items(const BfSummarizer *work, const BfGeometry *geom
 extern void bf_index_counts_of(const BfGeometry *geometry, int level, const BfItems *items, uint32 from,
 							   BfCounts columns[INDEX_MAX_KEYS]);
 
-/* Sets *items to the numbers that a build has counted, of `ranges` ranges of a level above 0. */
-extern void bf_index_items_above(const BfSummarizer *work, const BfGeometry *geometry, int level, uint32 first,
-								 uint32 ranges, BfItems *items);
-
 /*
  * Plans the next group of a level; or if may_unite is true, perhaps one group in the place of all groups of the level
- * (bf_index_group_to_unite()). In a build, the sizes of its filters come from all its ranges, whose items were counted;
- * *to_build keeps the sizes of the groups that are decided together. Otherwise they come from the bits of the ranges
- * before, and from some of the new ones, which are read.
+ * (bf_index_group_to_unite()). The sizes of its filters come from the bits of the ranges before, and from some of the
+ * new ones, which are read.
  */
 extern void bf_index_plan_growth(const BfSummarizer *work, const BfGeometry *geometry, int level,
-								 BlockNumber heap_blocks, bool may_unite, BfGroupsToBuild *to_build, BfPlan *plan);
+								 BlockNumber heap_blocks, bool may_unite, BfPlan *plan);
 
 /* Plans groups of level 0 in the place of this one, as a build would make them of ranges with these items. */
 extern void bf_index_plan_division(const BfGeometry *geometry, const BfGroup *group, const BfItems *items,

@@ -68,8 +68,7 @@ bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
 	const Condition *condition = &search->conditions[0];
 	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry, .few = few};
 
-	/* the index that was asked last may have another operator class */
-	bf_index_turn_to_values(search, probe->type, probe->collation);
+	/* the index that was asked last may hash its items otherwise */
 	if (!bf_index_is_for_values(search) || condition->column != probe->column || condition->type != probe->type ||
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))

@@ -56,25 +56,6 @@ find_marked(Relation index, const BfGroup *group, bool *ranges)
 		ranges[i] = states[i] != BF_UNSUMMARIZED;
 }
 
-/* The number of ranges of a level that are summarized or full. */
-static uint32
-count_summarized(Relation index, const BfGeometry *geometry, int level)
-{
-	uint32		count = 0;
-	BfGroup		group;
-
-	for (uint32 range = 0; range < geometry->level[level].covered; range = group.first_range + group.ranges)
-	{
-		uint8		states[BF_INDEX_MAX_RANGES];
-
-		bf_index_find_group(geometry, level, range, &group);
-		bf_index_read_states(index, &group, 0, states);
-		for (uint32 i = 0; i < group.ranges; i++)
-			count += states[i] == BF_SUMMARIZED || states[i] == BF_FULL;
-	}
-	return count;
-}
-
 /* Makes the planned groups. Returns false if the directory has no room for them. */
 static bool
 carry_out(const BfSummarizer *work, const BfGeometry *geometry, BfPlan *plan)
@@ -90,42 +71,30 @@ carry_out(const BfSummarizer *work, const BfGeometry *geometry, BfPlan *plan)
 	return true;
 }
 
-/* Makes the next group of a level. Sets *done to how many ranges of groups in whose place it came were summarized. */
-static bool
-add_group(const BfSummarizer *work, const BfGeometry *geometry, int level, BlockNumber heap_blocks, bool may_unite,
-		  BfGroupsToBuild *to_build, uint32 *done)
-{
-	BfPlan	   *plan = palloc(sizeof(BfPlan));
-	const uint32 before = may_unite ? count_summarized(work->index, geometry, level) : 0;
-	bool		made;
-
-	bf_index_plan_growth(work, geometry, level, heap_blocks, may_unite, to_build, plan);
-	made = carry_out(work, geometry, plan);
-	*done = 0;
-	if (made && plan->groups[0].first_range < geometry->level[level].covered)
-		*done = before;
-	pfree(plan);
-	return made || !may_unite ? made : add_group(work, geometry, level, heap_blocks, false, to_build, done);
-}
-
-uint32
+void
 bf_index_make_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks, bool may_unite)
 {
-	BfGroupsToBuild to_build = {.level = level};
-	uint32		united = 0;
-	bool		made = true;
+	bool		goes_on = true;
 
-	while (made)
+	while (goes_on)
 	{
 		BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-		uint32		done = 0;
+		BfPlan	   *plan = palloc(sizeof(BfPlan));
 
-		made = geometry->level[level].covered < ranges &&
-			add_group(work, geometry, level, heap_blocks, may_unite && united == 0, &to_build, &done);
-		united += done;
+		goes_on = geometry->level[level].covered < ranges;
+		if (goes_on)
+		{
+			bf_index_plan_growth(work, geometry, level, heap_blocks, may_unite, plan);
+			if (!carry_out(work, geometry, plan))
+			{
+				/* the directory may have room for one more group, if not for one in the place of several */
+				goes_on = may_unite;
+				may_unite = false;
+			}
+		}
+		pfree(plan);
 		pfree(geometry);
 	}
-	return united;
 }
 
 /* ------------------------------------------------------------------ what is off */
@@ -217,7 +186,7 @@ bf_index_measure_how_far_off(Relation index, const BfGeometry *geometry, const B
 	return how_far_off(geometry, group, measure);
 }
 
-/* A group that is to be remade, or may be. */
+/* A group that is to be remade; or if `off` is 0, one of which rows may have been deleted. */
 typedef struct Candidate
 {
 	int			level;
@@ -225,6 +194,7 @@ typedef struct Candidate
 	double		off;
 } Candidate;
 
+/* In descending order of `off`. */
 static int
 compare_candidates(const void *a, const void *b)
 {
@@ -240,26 +210,20 @@ typedef struct CandidateList
 	uint32		count;
 } CandidateList;
 
+/*
+ * Returns the groups that are to be remade by what their bits tell, and those of level 0 of which rows may have been
+ * deleted: the ones that are large enough to be remade for that, and that the heap fills.
+ */
 static CandidateList
-new_list(const BfGeometry *geometry)
+measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks)
 {
+	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
+	CandidateList list = {0};
 	uint32		groups = 0;
 
 	for (int level = 0; level < geometry->levels; level++)
 		groups += geometry->level[level].groups;
-	return (CandidateList) {.groups = palloc_extended(Max(groups, 1) * sizeof(Candidate), MCXT_ALLOC_HUGE)};
-}
-
-/*
- * Sets *off to the groups that are to be remade by what their bits tell. Sets *others to groups of level 0 of which
- * rows may have been deleted: those that are large enough to be remade for that, and that the heap fills.
- */
-static void
-measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, CandidateList *off,
-			   CandidateList *others)
-{
-	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
-
+	list.groups = palloc_extended(Max(groups, 1) * sizeof(Candidate), MCXT_ALLOC_HUGE);
 	for (int level = 0; level < geometry->levels; level++)
 	{
 		BfGroup		group;
@@ -271,15 +235,15 @@ measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber
 			CHECK_FOR_INTERRUPTS();
 			bf_index_find_group(geometry, level, range, &group);
 			candidate.off = bf_index_measure_how_far_off(work->index, geometry, &group, measure);
-			if (candidate.off > 0)
-				off->groups[off->count++] = candidate;
-			else if (level == 0 &&
-					 (uint64) (range + group.ranges - 1) * geometry->level[0].pages_per_range < heap_blocks &&
-					 bf_index_is_worth_replacing(0, group.ranges, bf_index_group_pages(&group), group.columns))
-				others->groups[others->count++] = candidate;
+			if (candidate.off > 0 ||
+				(level == 0 &&
+				 (uint64) (range + group.ranges - 1) * geometry->level[0].pages_per_range < heap_blocks &&
+				 bf_index_is_worth_replacing(0, group.ranges, bf_index_group_pages(&group), group.columns)))
+				list.groups[list.count++] = candidate;
 		}
 	}
 	pfree(measure);
+	return list;
 }
 
 /* ------------------------------------------------------------------- sampling */
@@ -348,36 +312,36 @@ is_too_large(const BfGeometry *geometry, const BfGroup *group, const BfItems *it
 }
 
 /*
- * Samples groups, and adds those that are many times too large to *off. It begins with a random group and goes on
- * from there, since one call may not get to all of them. Returns how many pages of the heap were read for that.
+ * Samples the groups of which rows may have been deleted, and notes which are many times too large. It begins with a
+ * random group and goes on from there, since one call may not get to all of them. Returns how many pages of the heap
+ * were read for that.
  */
 static double
 sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, bool deleted,
-			  const CandidateList *groups, CandidateList *off)
+			  const CandidateList *list)
 {
 	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
 	const double most = heap_blocks * MOST_SAMPLED;
+	const uint32 first = list->count == 0 ? 0 :
+		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, list->count - 1);
 	double		read = 0;
-	bool		found = true;
-	uint32		next = groups->count == 0 ? 0 :
-		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, groups->count - 1);
+	bool		goes_on = true;
 
-	for (uint32 i = 0; i < groups->count && (i == 0 || (read < most && (deleted || found))); i++)
+	for (uint32 i = 0; i < list->count && goes_on; i++)
 	{
-		Candidate	candidate = groups->groups[next];
+		Candidate  *candidate = &list->groups[(first + i) % list->count];
 		bool		all[BF_INDEX_MAX_RANGES];
 		BfGroup		group;
 
+		if (candidate->off > 0)
+			continue;
 		CHECK_FOR_INTERRUPTS();
 		memset(all, true, sizeof all);
-		bf_index_find_group(geometry, candidate.level, candidate.first_range, &group);
+		bf_index_find_group(geometry, candidate->level, candidate->first_range, &group);
 		bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
 		read += correct_by_sample(work, geometry, &group, all, heap_blocks, is_too_large, measure);
-		candidate.off = times_too_large(geometry, &group, &measure->items);
-		found = candidate.off > 0;
-		if (found)
-			off->groups[off->count++] = candidate;
-		next = (next + 1) % groups->count;
+		candidate->off = times_too_large(geometry, &group, &measure->items);
+		goes_on = read < most && (deleted || candidate->off > 0);
 	}
 	pfree(measure);
 	return read;
@@ -664,21 +628,18 @@ void
 bf_index_remake(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	CandidateList off = new_list(geometry);
-	CandidateList others = new_list(geometry);
+	CandidateList list = measure_groups(work, geometry, heap_blocks);
 	double		left = Max(1, heap_blocks * BF_MOST_REMADE);
 	double		read;
 
-	measure_groups(work, geometry, heap_blocks, &off, &others);
-	left -= sample_groups(work, geometry, heap_blocks, deleted, &others, &off);
-	qsort(off.groups, off.count, sizeof(Candidate), compare_candidates);
-	for (uint32 i = 0; i < off.count && (i == 0 || left > 0); i++)
+	left -= sample_groups(work, geometry, heap_blocks, deleted, &list);
+	qsort(list.groups, list.count, sizeof(Candidate), compare_candidates);
+	for (uint32 i = 0; i < list.count && list.groups[i].off > 0 && (i == 0 || left > 0); i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		left -= remake_group(work, &off.groups[i], heap_blocks, left);
+		left -= remake_group(work, &list.groups[i], heap_blocks, left);
 	}
-	pfree(off.groups);
-	pfree(others.groups);
+	pfree(list.groups);
 	pfree(geometry);
 	do
 	{

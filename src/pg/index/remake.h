@@ -11,10 +11,9 @@
 /*
  * Makes groups of a level until each of its first `ranges` ranges is in a group, or the directory is full. If may_unite
  * is true, one group may take the place of all groups of the level; then all ranges of these are unsummarized again.
- * Returns how many of them were summarized or full.
  */
-extern uint32 bf_index_make_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks,
-								   bool may_unite);
+extern void bf_index_make_groups(const BfSummarizer *work, int level, uint32 ranges, BlockNumber heap_blocks,
+								 bool may_unite);
 
 /*
  * Remakes the groups that do not fit what is there, the worst first: the mean false-positive rate is BF_TOO_FULL times

@@ -273,12 +273,9 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		MemoryContextSwitchTo(caller);
 	}
 	MemoryContextReset(state->context);
+	/* the keys have other arguments now, and the hashes were freed */
 	for (int i = 0; i < state->search->count; i++)
-	{
-		/* the keys have other arguments now, and the hashes were freed */
 		state->search->conditions[i].is_hashed = false;
-		state->search->conditions[i].aside = NULL;
-	}
 	descent.search = state->search;
 	caller = MemoryContextSwitchTo(state->context);
 	bf_index_hash_search(state->search, scan->indexRelation);

@@ -21,9 +21,8 @@
  * because few items cost little and leave little.
  *
  * One search serves many indexes: those of all partitions of a table. bf_index_hash_search() is called for each index,
- * but hashes the items only for the first one, and for an index that hashes them otherwise (because its column has
- * another type, collation or operator class). Then the former hashes are set aside, since a later partition may need
- * them again (fit()).
+ * but hashes the items only for the first one, and for an index that hashes them otherwise than the one before (because
+ * its column has another type, collation or operator class).
  *
  * Who begins a search: an index scan (scan.c), the nodes that skip partitions (../chunks, mostly through ask.c), and
  * the planner, which looks at a few pages to estimate what a condition leaves (walk.c). Skip has hashed its keys
@@ -78,45 +77,12 @@ fits(const Condition *condition, Relation index, bool has_keys)
 		condition->collation == index->rd_indcollation[condition->column];
 }
 
-/*
- * `other`, which was set aside, has the condition's items as they are hashed for other indexes. Makes it the current
- * form of the condition, and sets the former one aside.
- */
-static void
-exchange(Condition *condition, Condition *other)
-{
-	const Condition was = *condition;
-	Condition  *next = other->aside;
-
-	*condition = *other;
-	condition->aside = was.aside;
-	*other = was;
-	other->aside = next;
-}
-
-/*
- * Makes sure that the condition's items are hashed as those of this index are. If they are hashed in another way,
- * that form of the condition is set aside for later: of the indexes of many partitions, some may have one operator
- * class and some another.
- */
+/* Makes sure that the condition's items are hashed as those of this index are. */
 static void
 fit(BfSearch *search, Condition *condition, Relation index, bool has_keys)
 {
 	if (fits(condition, index, has_keys))
 		return;
-	for (Condition *other = condition->aside; other != NULL; other = other->aside)
-		if (fits(other, index, has_keys))
-		{
-			exchange(condition, other);
-			return;
-		}
-	if (condition->hasher != NULL)
-	{
-		Condition  *other = MemoryContextAlloc(search->context, sizeof(Condition));
-
-		*other = *condition;
-		condition->aside = other;
-	}
 	/* an error below must not leave the old hasher with the new type */
 	condition->is_hashed = false;
 	condition->hasher = NULL;
@@ -295,22 +261,6 @@ bf_index_has_key_search(const BfSearch *search)
 		if (search->conditions[i].by_keys != NULL)
 			return true;
 	return false;
-}
-
-void
-bf_index_turn_to_values(BfSearch *search, Oid type, Oid collation)
-{
-	Condition  *condition = &search->conditions[0];
-
-	if (search->count != 1)
-		return;
-	for (Condition *form = condition; form != NULL; form = form->aside)
-		if (form->hasher != NULL && form->class == NULL && form->type == type && form->collation == collation)
-		{
-			if (form != condition)
-				exchange(condition, form);
-			return;
-		}
 }
 
 bool

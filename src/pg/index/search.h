@@ -57,8 +57,6 @@ typedef struct Condition
 	Oid			collation;
 	ItemHasher *hasher;			/* NULL: none was needed yet */
 	BfKeyClass *class;			/* the hasher is for keys of this class; NULL: for values */
-
-	struct Condition *aside;	/* its form for indexes that hash items in another way; NULL: none */
 } Condition;
 
 /*
@@ -116,12 +114,6 @@ extern bool bf_index_finds_nothing(const BfSearch *search);
 
 /* May the search call functions of an operator class? */
 extern bool bf_index_has_key_search(const BfSearch *search);
-
-/*
- * If a search has only one condition, and its values were hashed with this type and collation for an earlier index,
- * makes these hashes the current ones again.
- */
-extern void bf_index_turn_to_values(BfSearch *search, Oid type, Oid collation);
 
 /* Is this a search, for an MVCC snapshot, for the rows that have a value, or one of several values, in one column? */
 extern bool bf_index_is_for_values(const BfSearch *search);

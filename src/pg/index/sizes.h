@@ -206,44 +206,44 @@ extern uint32_t bf_index_ranges_to_read(uint32_t pages_per_range, uint64_t group
 /* ------------------------------------------------------- groups (group_sizes.c) */
 
 /*
- * A build divides up to BF_INDEX_MAX_RANGES ranges into at most this many groups. On level 0 a range far above the
- * others gets a group of its own, which divides one of these once more.
+ * A build divides BF_INDEX_MAX_RANGES ranges of level 0 into at most this many groups. A range far above the others
+ * gets a group of its own, which divides one of these once more.
  */
 #define BF_MOST_GROUPS 3
 
 /* At most so many groups are made in the place of one. */
 #define BF_MOST_PLANNED 16
 
-/* The groups of a level that a build makes, one after the other. */
+/* The groups of level 0 that a build makes, one after the other. */
 typedef struct BfGroupsToBuild
 {
-	int			level;
-	bool		covered;		/* on level 0: does the index get a level above it? */
+	bool		covered;		/* does the index get a level above? */
 	bool		keeps_full;		/* a range far above the others stays with them, and is full */
-	bool		is_far_above;	/* the next range is such a one, and gets a group of its own */
-	/* the numbers of ranges of the next groups, which were decided together; 0: not decided. At first all are 0 */
-	uint32_t	sizes[BF_MOST_GROUPS];
+	/* the ranges before the next multiple of BF_INDEX_MAX_RANGES become at most so many groups; 0 at first */
+	uint32_t	left;
 } BfGroupsToBuild;
 
 /*
- * Returns how many of the next `count` ranges the next group of a build gets, and sets lines[] to the lines of its
- * filters in each column. The first of these ranges is number `begin` of the level. The group gets all of them, except
- * - on level 0, if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a
- *   search inside that range would read two groups;
- * - on level 0, if a range is far above the others: it gets a group of its own, and the ranges before it another one.
- *   Otherwise it would be full, and so each look-up would read it, with all out-of-line values that its rows have;
- * - if several groups take at least an eighth less space than one, and no more ranges are full in them (group_sizes.c).
- *   These groups are decided together, and noted in *groups. There are at most two, because a search reads a page of
- *   each. For BF_INDEX_MAX_RANGES ranges it is different: above level 0 they make one group, and on level 0 up to
- *   BF_MOST_GROUPS if a level above covers it.
- * If only the last noted group is left, and there are more ranges now than it was to get, all these are divided anew.
- * The new division is taken only if it needs no more space than the noted group and another one of the added ranges,
- * and if no more ranges are full in it.
- * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before; and if groups->sizes[0] is
- * not 0, `count` is at least the number of ranges of all noted groups together.
+ * Returns how many of the next `count` ranges of level 0 the next group of a build gets, and sets lines[] to the lines
+ * of its filters in each column. The first of these ranges is number `begin` of the level. The group gets all of them,
+ * except
+ * - if it would go beyond a multiple of BF_INDEX_MAX_RANGES: mostly a range of level 1 ends there, and a search inside
+ *   that range would read two groups;
+ * - if a range is far above the others: it gets a group of its own, and the ranges before it another one. Otherwise it
+ *   would be full, and so each look-up would read it, with all out-of-line values that its rows have;
+ * - if several groups take at least an eighth less space than one, and no more ranges are full in them. A search reads
+ *   a page of each group. So there are at most two up to the next multiple of BF_INDEX_MAX_RANGES, or BF_MOST_GROUPS if
+ *   a level above covers all these ranges. The next call decides anew about the ranges behind the first group.
+ * REQUIRES: 0 < count <= BF_INDEX_MAX_RANGES; the ranges follow those of the call before.
  */
 extern uint32_t bf_index_group_to_build(BfGroupsToBuild *groups, const BfCounts *columns, int column_count,
 										uint32_t begin, uint32_t count, uint32_t *lines);
+
+/*
+ * Returns how many of `count` ranges of a level above 0 the next group of a build gets: as many as fit a group, or
+ * fewer if they would leave much of its pages empty.
+ */
+extern uint32_t bf_index_group_to_build_above(uint32_t count);
 
 /*
  * How many ranges the next group of a level has, in an index that grows. The groups of the level have `first` ranges,

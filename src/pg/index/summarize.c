@@ -31,13 +31,8 @@
 #include "index/sizes.h"
 #include "index/summarize.h"
 
+/* Is this session in bf_index_summarize()? */
 static bool summarizing = false;
-
-bool
-bf_index_is_summarizing(void)
-{
-	return summarizing;
-}
 
 /* ---------------------------------------------------------------------- levels */
 
@@ -72,67 +67,38 @@ show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, Bloc
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, read);
 }
 
-/* Adds the items of the group's range with this number (from 0 in the group) to the lines of the range. */
-static void
-read_range(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, uint32 range,
-		   BlockNumber heap_blocks)
-{
-	const BlockNumber pages_per_range = geometry->level[lines->group.level].pages_per_range;
-	const uint64 first = (uint64) (lines->group.first_range + range) * pages_per_range;
-	BfRangeLines to = {.lines = lines, .range = range};
-
-	bf_index_read_items(work, geometry, first, Min(first + pages_per_range, heap_blocks), bf_index_add_row, &to);
-}
-
-/* Adds the items of the selected ranges to their lines. */
+/*
+ * Adds the items of the selected ranges to their lines. If workers help, it takes over the lines that these have made.
+ * REQUIRES: then the selected ranges lie side by side.
+ */
 static void
 read_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
 {
 	const BfGroup *group = &lines->group;
 	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-
-	for (uint32 i = 0; i < group->ranges; i++)
-	{
-		uint64		first = (uint64) (group->first_range + i) * pages_per_range;
-
-		if (lines->ranges[i] && first < heap_blocks)
-		{
-			read_range(work, geometry, lines, i, heap_blocks);
-			show_progress(work, group->level, heap_blocks, Min(first + pages_per_range, heap_blocks));
-		}
-	}
-}
-
-/*
- * Does what read_selected() does, but with workers: makes the lines of the ranges that no worker has taken, and then
- * takes over the lines that the workers have made. REQUIRES: the selected ranges lie side by side.
- */
-static void
-read_with_workers(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines, BlockNumber heap_blocks)
-{
-	const BfGroup *group = &lines->group;
-	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
-	bool		is_made[BF_INDEX_MAX_RANGES] = {false};
+	bool		of_workers[BF_INDEX_MAX_RANGES] = {false};
 	uint32		first = 0;
-	BlockNumber done;
 
 	while (!lines->ranges[first])
 		first++;
-	done = (group->first_range + first) * pages_per_range;
-	bf_index_leader_begins(work->workers, group->first_range + first);
-	for (uint32 i = first; i < first + lines->selected; i++)
-		if (bf_index_leader_takes(work->workers, group->first_range + i))
-		{
-			read_range(work, geometry, lines, i, heap_blocks);
-			is_made[i] = true;
-			show_progress(work, group->level, heap_blocks, done += pages_per_range);
-		}
-	for (uint32 i = first; i < first + lines->selected; i++)
-		if (!is_made[i])
-		{
+	if (work->workers != NULL)
+		bf_index_leader_begins(work->workers, group->first_range + first);
+	for (uint32 i = first; i < group->ranges; i++)
+	{
+		const uint64 begin = (uint64) (group->first_range + i) * pages_per_range;
+		const uint64 end = Min(begin + pages_per_range, heap_blocks);
+		BfRangeLines to = {.lines = lines, .range = i};
+
+		if (!lines->ranges[i] || begin >= heap_blocks)
+			continue;
+		of_workers[i] = work->workers != NULL && !bf_index_leader_takes(work->workers, group->first_range + i);
+		if (!of_workers[i])
+			bf_index_read_items(work, geometry, begin, end, bf_index_add_row, &to);
+		show_progress(work, group->level, heap_blocks, end);
+	}
+	for (uint32 i = first; i < group->ranges; i++)
+		if (of_workers[i])
 			bf_index_lines_from_workers(work->workers, lines, i);
-			show_progress(work, group->level, heap_blocks, done += pages_per_range);
-		}
 }
 
 /*
@@ -170,10 +136,7 @@ summarize_selected(const BfSummarizer *work, const BfGeometry *geometry, BfGroup
 	 */
 	if (!work->building)
 		bf_index_forget_horizons(work->reader);
-	if (work->workers != NULL)
-		read_with_workers(work, geometry, lines, heap_blocks);
-	else
-		read_selected(work, geometry, lines, heap_blocks);
+	read_selected(work, geometry, lines, heap_blocks);
 	bf_index_write_ranges(work->index, lines, BF_SUMMARIZED, bf_index_reader_horizons(work->reader));
 }
 
@@ -201,27 +164,6 @@ ranges_at_once(const BfSummarizer *work, const BfGroup *group, BlockNumber pages
 		Min(by_memory, bf_index_ranges_to_read(pages_per_range, bf_index_group_pages(group)));
 }
 
-/* In a build: sets lines->full[] for a group of a level above 0, from the counts of items. */
-static void
-find_full_by_counts(const BfSummarizer *work, const BfGeometry *geometry, BfGroupLines *lines)
-{
-	const BfGroup *group = &lines->group;
-	BfItems    *items = palloc(sizeof(BfItems));
-	BfCounts	columns[INDEX_MAX_KEYS];
-
-	bf_index_items_above(work, geometry, group->level, group->first_range, group->ranges, items);
-	bf_index_counts_of(geometry, group->level, items, 0, columns);
-	for (int column = 0; column < group->columns; column++)
-	{
-		const double far_above = bf_index_far_above(&columns[column], group->ranges);
-
-		for (uint32 i = 0; i < group->ranges; i++)
-			lines->full[column][i] = items->of[column][i] >= far_above;
-	}
-	lines->full_is_known = true;
-	pfree(items);
-}
-
 void
 bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group,
 						  const bool *ranges)
@@ -238,8 +180,6 @@ bf_index_summarize_marked(const BfSummarizer *work, const BfGeometry *geometry, 
 		for (; next < group->ranges && lines.selected < at_once; next++)
 			if (ranges[next])
 				bf_index_select_range(&lines, next);
-		if (work->building)
-			find_full_by_counts(work, geometry, &lines);
 		if (lines.selected > 0)
 			summarize_selected(work, geometry, &lines);
 		MemoryContextSwitchTo(caller);
@@ -273,7 +213,7 @@ summarize_group(const BfSummarizer *work, const BfGeometry *geometry, const BfGr
 /*
  * Makes groups for the ranges of a level up to `end` (exclusive). Summarizes those ranges from `first` to `end` that
  * are neither summarized nor full, and returns their number. If all ranges are to be summarized, groups of a level
- * above 0 may be united; then their ranges are summarized anew, and do not count.
+ * above 0 may be united; then their ranges are summarized anew.
  */
 static int64
 summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, BlockNumber heap_blocks)
@@ -285,7 +225,7 @@ summarize_level(const BfSummarizer *all, int level, uint32 first, uint32 end, Bl
 
 	if (first >= end)
 		return 0;
-	done -= bf_index_make_groups(&work, level, end, heap_blocks, level > 0 && first == 0 && !work.building);
+	bf_index_make_groups(&work, level, end, heap_blocks, level > 0 && first == 0 && !work.building);
 	geometry = bf_index_copy_geometry(bf_index_current_geometry(work.index));
 	end = Min(end, geometry->level[level].covered);
 	/* In a build all ranges begin at once, so the meta page does not depend on how many the memory has room for. */
@@ -330,7 +270,7 @@ summarize_upper_levels(const BfSummarizer *work, BlockNumber heap_blocks)
 
 void
 bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, const BfBuildTask *task, BfTape *tape,
-							const BfUpperCounts *upper, BfBuildWorkers *workers)
+							BfBuildWorkers *workers)
 {
 	const BfSummarizer work = {
 		.index = index,
@@ -338,7 +278,6 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 		.reader = reader,
 		.building = true,
 		.tape = tape,
-		.upper = upper,
 		.workers = workers,
 		.shows_progress = true
 	};
@@ -392,7 +331,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 	pages_per_range = geometry->level[task->level].pages_per_range;
 	if (task->level >= bf_index_possible_levels(geometry))
 		return 0;
-	end = task->partial ? bf_index_ranges_of(geometry, task->level, heap_blocks) : heap_blocks / pages_per_range;
+	end = bf_index_ranges_of(geometry, task->level, heap_blocks);
 	if (task->block != InvalidBlockNumber)
 	{
 		first = task->block / pages_per_range;
@@ -437,7 +376,7 @@ bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 	summarizing = true;
 	PG_TRY();
 	{
-		work.reader = bf_index_open_heap(heap, index, task->in_vacuum ? BF_FOR_VACUUM : BF_FOR_SUMMARY);
+		work.reader = bf_index_open_heap(heap, index, true);
 		done = summarize(&work, task);
 		bf_index_close_heap(work.reader);
 	}

@@ -11,16 +11,12 @@
 #include "index/geometry.h"
 #include "index/heap.h"
 #include "index/tape.h"
-#include "index/count.h"
 
 /* What to summarize. */
 typedef struct BfTask
 {
 	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
 	int			level;
-	/* also a last range of which the heap has only some pages; if `block` is InvalidBlockNumber: on level 0 only */
-	bool		partial;
-	bool		in_vacuum;
 	bool		deleted;		/* rows may have gone since the ranges were summarized (remake.h) */
 	bool		shows_progress; /* shows progress in pg_stat_progress_create_index */
 } BfTask;
@@ -35,19 +31,18 @@ typedef struct BfTask
 
 /*
  * Summarizes the task's ranges that are neither summarized nor full yet, and returns their number. If the task is all
- * ranges, it also remakes groups that do not fit what is there (remake.h). Ranges that are summarized anew are not
- * counted. REQUIRES: ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
+ * ranges, it also remakes groups that do not fit what is there (remake.h). Their ranges are not counted. REQUIRES:
+ * ShareUpdateExclusiveLock on the heap, so that there is one summarizer at a time.
  */
 extern int64 bf_index_summarize(Relation index, Relation heap, const BfTask *task);
 
 /*
  * For CREATE INDEX, after level 0 was built: makes the groups of the levels above, and summarizes those of their
  * ranges that the heap filled when the build began. The tape has the items of the ranges of level 0; NULL: they are
- * read from the heap. `upper` has the numbers of items on the levels above, which the build has counted. The workers,
- * unless NULL, help.
+ * read from the heap. The workers, unless NULL, help.
  */
 extern void bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader, const BfBuildTask *task,
-										BfTape *tape, const BfUpperCounts *upper, BfBuildWorkers *workers);
+										BfTape *tape, BfBuildWorkers *workers);
 
 /* Will an index of a heap of this length have more levels than one? */
 extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks);
@@ -57,9 +52,6 @@ extern bool bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_bl
  * the build has summarized, notes on the meta page that no rows lie behind these ranges (BF_BEYOND_EMPTY).
  */
 extern void bf_index_built(Relation index, Relation heap);
-
-/* Is this session in bf_index_summarize()? */
-extern bool bf_index_is_summarizing(void);
 
 /*
  * Makes the range of a block unsummarized on a level. Returns false if the range was unsummarized before, or if no

@@ -8,7 +8,6 @@
 #include "index/build_workers.h"
 #include "index/group.h"
 #include "index/tape.h"
-#include "index/count.h"
 
 /* What a summarizer works on. */
 typedef struct BfSummarizer
@@ -19,7 +18,6 @@ typedef struct BfSummarizer
 	bool		building;		/* the index is being built: nobody else writes or reads it */
 	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
 	BfBuildWorkers *workers;	/* workers, which make lines, too; NULL: there are none */
-	const BfUpperCounts *upper; /* in a build: the numbers of items of the levels above; else NULL */
 	bool		shows_progress;
 } BfSummarizer;
 

@@ -20,15 +20,12 @@
 #include "index/heap.h"
 #include "index/items.h"
 
-/* What is written of a range before its items: see the fields of BfRangeItems (heap.h) that have the same names. */
-typedef struct RangeHeader
+/* What is written of a range before its items: its BfRangeItems (heap.h), up to the counts of so many columns. */
+static inline Size
+header_size(int columns)
 {
-	double		share;
-	uint64		most_expected;
-	BfHorizons	horizons;
-	uint32		range;
-	bool		full;
-} RangeHeader;
+	return offsetof(BfRangeItems, counts) + columns * sizeof(uint64);
+}
 
 struct BfTapeWriter
 {
@@ -80,11 +77,9 @@ struct BfTape
 static bool
 has_room(BfTapeWriter *writer, const BfRangeItems *items)
 {
-	uint64		numbers = writer->columns;
-
+	writer->bytes += header_size(writer->columns);
 	for (int column = 0; column < writer->columns; column++)
-		numbers += items->counts[column];
-	writer->bytes += sizeof(RangeHeader) + numbers * sizeof(uint64);
+		writer->bytes += items->counts[column] * sizeof(uint64);
 	/* a file grows by whole blocks */
 	writer->ended |= temp_file_limit >= 0 && writer->bytes + BLCKSZ > (uint64) temp_file_limit * 1024;
 	return !writer->ended;
@@ -93,16 +88,7 @@ has_room(BfTapeWriter *writer, const BfRangeItems *items)
 static void
 write_range(BfTapeWriter *writer, const BfRangeItems *items)
 {
-	RangeHeader header = {
-		.share = items->share,
-		.most_expected = items->most_expected,
-		.horizons = items->horizons,
-		.range = items->range,
-		.full = items->full
-	};
-
-	BufFileWrite(writer->file, &header, sizeof header);
-	BufFileWrite(writer->file, (void *) items->counts, writer->columns * sizeof(uint64));
+	BufFileWrite(writer->file, (void *) items, header_size(writer->columns));
 	for (int column = 0; column < writer->columns; column++)
 		BufFileWrite(writer->file, items->hashes[column], items->counts[column] * sizeof(uint64));
 }
@@ -282,14 +268,13 @@ find_batch(BfTape *tape, uint32 batch)
 
 /* Reads what is known of a range and the numbers of its items. Its hashes follow in the file. */
 static void
-read_counts(BfTape *tape, uint32 range, RangeHeader *header, uint64 *counts)
+read_counts(BfTape *tape, uint32 range, BfRangeItems *items)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (range % tape->batch_size == 0)
 		find_batch(tape, range / tape->batch_size);
-	read_exactly(tape, header, sizeof *header);
-	read_exactly(tape, counts, tape->columns * sizeof(uint64));
-	Assert(header->range == range);
+	read_exactly(tape, items, header_size(tape->columns));
+	Assert(items->range == range);
 	tape->next = (uint64) range + 1;
 }
 
@@ -298,13 +283,12 @@ static void
 read_range(BfTape *tape, uint32 range)
 {
 	BfRowItems *items = &tape->items;
-	RangeHeader header;
-	uint64		counts[INDEX_MAX_KEYS];
+	BfRangeItems of_range;
 	uint64		end = 0;
 
-	read_counts(tape, range, &header, counts);
+	read_counts(tape, range, &of_range);
 	for (int column = 0; column < tape->columns; column++)
-		items->end[column] = (uint32) (end += counts[column]);
+		items->end[column] = (uint32) (end += of_range.counts[column]);
 	if (end > items->room)
 	{
 		items->hashes = repalloc_huge(items->hashes, end * sizeof(uint64));
@@ -317,13 +301,12 @@ read_range(BfTape *tape, uint32 range)
 static void
 pass_range(BfTape *tape, uint32 range)
 {
-	RangeHeader header;
-	uint64		counts[INDEX_MAX_KEYS];
+	BfRangeItems of_range;
 	off_t		bytes = 0;
 
-	read_counts(tape, range, &header, counts);
+	read_counts(tape, range, &of_range);
 	for (int column = 0; column < tape->columns; column++)
-		bytes += counts[column] * sizeof(uint64);
+		bytes += of_range.counts[column] * sizeof(uint64);
 	if (BufFileSeek(tape->file, 0, bytes, SEEK_CUR) != 0)
 		report_not_found();
 }
@@ -341,16 +324,8 @@ go_to(BfTape *tape, uint32 range)
 void
 bf_index_range_from_tape(BfTape *tape, uint32 range, BfRangeItems *items)
 {
-	RangeHeader header;
-
 	go_to(tape, range);
-	read_counts(tape, range, &header, items->counts);
-	items->range = range;
-	items->columns = tape->columns;
-	items->full = header.full;
-	items->share = header.share;
-	items->most_expected = header.most_expected;
-	items->horizons = header.horizons;
+	read_counts(tape, range, items);
 	for (int column = 0; column < tape->columns; column++)
 	{
 		Size		bytes = items->counts[column] * sizeof(uint64);

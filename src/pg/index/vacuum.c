@@ -57,7 +57,7 @@ IndexBulkDeleteResult *
 bf_index_vacuum_cleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	/* If VACUUM has found no dead rows, or only few, it has not called bf_index_bulk_delete(), and `stats` is NULL. */
-	const BfTask task = {.block = InvalidBlockNumber, .partial = true, .in_vacuum = true, .deleted = stats != NULL};
+	const BfTask task = {.block = InvalidBlockNumber, .deleted = stats != NULL};
 	Relation	heap;
 	int64		done;
 

@@ -133,7 +133,7 @@ sub keep
 	return ('DROP INDEX', "DO \$\$ DECLARE i regclass; BEGIN SELECT index INTO i FROM differ.indexes('$name') WHERE index NOT IN (SELECT inhrelid FROM pg_inherits) " .
 		'ORDER BY md5(index::text || ' . int(rand 1000) . ") LIMIT 1; IF (SELECT count(*) FROM differ.indexes('$name')) > 1 AND i IS NOT NULL THEN EXECUTE format('DROP INDEX %s', i); END IF; END \$\$")
 		if $kind == 18;
-	return ('ALTER INDEX SET', "SELECT differ.each('$name', 'ALTER INDEX %s SET (pages_per_range = " . (1 + int rand 4) . ', autosummarize = ' . pick('on', 'off') . ")'$n)") if $kind == 19;
+	return ('ALTER INDEX SET', "SELECT differ.each('$name', 'ALTER INDEX %s SET (pages_per_range = " . (1 + int rand 4) . ")'$n)") if $kind == 19;
 	return ('bf_index_check', "SELECT differ.each('$name', 'SELECT bf_index_check(%L)')") if $kind == 20;
 	return ('SET LOGGED', 'ALTER TABLE ' . some_leaf($relation) . ' SET ' . pick('LOGGED', 'UNLOGGED')) if $kind == 21 && !$relation->{schema}{permanent} && ($relation->{kind} eq 'unlogged' || $relation->{kind} eq 'plain');
 	return ('CREATE INDEX ON ONLY', only($relation)) if $kind == 22 && $relation->{divided} && $relation->{kind} =~ /partitioned/;

@@ -90,7 +90,7 @@ sub marked
 	my $type = DifferTypes::type($name);
 	my $parts = 3 + int rand 3;
 	my $m = $schema->{m} = {type => $type, parts => $parts, marks => 2 * $parts, locks => chance(0.5), literal => DifferTypes::value($type, 25555)};
-	my $index = "CREATE INDEX ON m USING bf (v) WITH (pages_per_range = " . pick(1, 2, 4) . ', autosummarize = ' . pick('on', 'off') . ')';
+	my $index = "CREATE INDEX ON m USING bf (v) WITH (pages_per_range = " . pick(1, 2, 4) . ')';
 
 	return ("CREATE TABLE m (id bigint, k int NOT NULL, v $type->{ddl}, pad text) PARTITION BY LIST (k)",
 		(map { "CREATE TABLE m_$_ PARTITION OF m FOR VALUES IN ($_) WITH (autovacuum_enabled = off)" } 0 .. $parts - 1),

@@ -376,7 +376,7 @@ sub create_index
 		$relation->{predicates}{$condition} = 1;
 		$where = "WHERE $condition";
 	}
-	my $options = 'pages_per_range = ' . pick(1, 1, 2, 3, 4) . (chance(0.3) ? ', autosummarize = on' : '') . (chance(0.3) ? ', false_positive_rate = ' . pick(0.5, 0.1, 0.00001) : '');
+	my $options = 'pages_per_range = ' . pick(1, 1, 2, 3, 4) . (chance(0.3) ? ', false_positive_rate = ' . pick(0.5, 0.1, 0.00001) : '');
 	my @tables = $table // ($relation->{kind} eq 'inherited' || $relation->{kind} eq 'foreign' || $relation->{divided} && chance(0.2) ? (leaves($relation)) : $relation->{name});
 	@tables = grep { chance(0.8) } @tables if @tables > 1;
 	return map { my $how = $option{how} // ''; "CREATE INDEX $how ON $_ USING bf ($list) WITH ($options) $where" } @tables;

@@ -29,7 +29,7 @@ use StreambloomTap;
 my %methods = (
 	bf => {
 		columns => sub { return join ', ', @_ },
-		options => sub { return sprintf 'pages_per_range = %d, false_positive_rate = 0.001, autosummarize = %s', @_ },
+		options => sub { return sprintf 'pages_per_range = %d, false_positive_rate = 0.001', @_ },
 		summarize_new => 'bf_summarize_new_values',
 		summarize => 'bf_summarize_range',
 		desummarize => 'bf_desummarize_range',
@@ -42,7 +42,7 @@ my %methods = (
 			my %class = (a => 'int8_bloom_ops', b => 'text_bloom_ops', '(c % 997)' => 'int4_bloom_ops', '(dawdle(c))' => 'int4_bloom_ops');
 			return join ', ', map { "$_ $class{$_} (n_distinct_per_range = 100, false_positive_rate = 0.001)" } grep { $class{$_} } @_;
 		},
-		options => sub { return sprintf 'pages_per_range = %d, autosummarize = %s', @_ },
+		options => sub { return sprintf 'pages_per_range = %d', @_ },
 		summarize_new => 'brin_summarize_new_values',
 		summarize => 'brin_summarize_range',
 		desummarize => 'brin_desummarize_range',
@@ -69,7 +69,7 @@ sub create_index
 	my $method = method($run->{method});
 
 	return "CREATE INDEX $how ${table}_$name ON $table USING $run->{method} (" . $method->{columns}->(@$columns) . ') WITH (' .
-		$method->{options}->(1 + int rand 4, rand() < 0.3 ? 'on' : 'off') . ") $condition";
+		$method->{options}->(1 + int rand 4) . ") $condition";
 }
 
 # The table and its partitions. (pg_partition_tree() returns no rows for a plain table.)

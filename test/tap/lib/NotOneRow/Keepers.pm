@@ -258,7 +258,7 @@ sub tidy
 sub options
 {
 	my ($run, $session) = @_;
-	act($run, $session, 'ALTER INDEX SET', 'ALTER INDEX t_' . some_name() . ' SET (pages_per_range = ' . (1 + int rand 8) . ', autosummarize = ' . (rand() < 0.5 ? 'on' : 'off') . ')');
+	act($run, $session, 'ALTER INDEX SET', 'ALTER INDEX t_' . some_name() . ' SET (pages_per_range = ' . (1 + int rand 8) . ')');
 }
 
 sub rewrite
