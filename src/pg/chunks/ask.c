@@ -17,8 +17,8 @@
  *    until one says no.
  *  - for the keys of a hash join (join_keys_ask(), in join_keys.c): which pages may have any of them?
  *
- * The nodes have conditions, of which they make questions (chunk_ask()): each comparison in these is asked by itself, in
- * the first two ways. chunk_scan() has one comparison.
+ * The nodes have conditions, of which they make questions (chunk_ask()): each comparison in these is asked by itself,
+ * in the first two ways. chunk_scan() has one comparison.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
  * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, clause->few has these pages. For
@@ -284,8 +284,9 @@ static void
 make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
 	const bool	any = IsA(clause, ScalarArrayOpExpr);
-	List	   *sides = any ? ((ScalarArrayOpExpr *) clause)->args : IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : NIL;
-	const Node *column = NULL;
+	List	   *sides = any ? ((ScalarArrayOpExpr *) clause)->args :
+		IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : NIL;
+	Node	   *column = NULL;
 	ListCell   *cell;
 
 	memset(question, 0, sizeof *question);
@@ -307,10 +308,9 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 	if (question->argument == NULL)
 		return;
 	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
-	while (column != NULL && IsA(column, RelabelType))
-		column = (const Node *) ((const RelabelType *) column)->arg;
+	column = chunk_without_relabels(column);
 	question->cache_key.parent = asking->parent;
-	question->cache_key.column = column != NULL && IsA(column, Var) ? ((const Var *) column)->varattno : 0;
+	question->cache_key.column = column != NULL && IsA(column, Var) ? ((Var *) column)->varattno : 0;
 	question->cache_key.any = any;
 	question->cache_key.locked_before = true;
 	question->cache_key.operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;

@@ -72,7 +72,7 @@ typedef struct ChunkClause
 	Datum		value;			/* which is searched for; not NULL */
 	int16		length;			/* of its type */
 	bool		by_value;
-	List	   *indexes;		/* OIDs of those that can answer, partial ones too; NIL: they are looked for in each table */
+	List	   *indexes;		/* OIDs of those that can answer, also partial ones; NIL: each table's own */
 	Snapshot	snapshot;
 	bool		explain_only;	/* for chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
 	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
@@ -148,7 +148,7 @@ typedef struct ChunkAsking
 {
 	ScanState  *node;
 	MemoryContext context;		/* for what lives as long as the values */
-	List	  **searches;		/* ChunkClauses, by the numbers of comparisons; the Skips of an execution share theirs */
+	List	  **searches;		/* ChunkClauses, by the numbers of comparisons; Skips share theirs */
 	List	   *indexes;		/* as in ChunkClause */
 	bool		wants_pages;	/* as in ChunkClause */
 	Oid			parent;			/* as in ChunkCacheKey */

@@ -10,10 +10,10 @@
  *   table would not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in
  *   messages without a lock: a commit is visible before its messages are sent.)
  * - *The storage is the one that the snapshot sees.* For chunk_scan(), an entry was checked for this snapshot or an
- *   earlier one. (For the two nodes see below: they need no order of snapshots.) A later snapshot may use the entry only if the snapshot sees all that
- *   the earlier ones see (sees_all()), and if no message has made the entry stale. The own transaction may have changed
- *   the storage too, while it had a cursor open. The cursor's snapshot has an earlier command number than the query for
- *   which the entry was made. So let_in() refuses the cursor's snapshot.
+ *   earlier one. (For the two nodes see below: they need no order of snapshots.) A later snapshot may use the entry
+ *   only if the snapshot sees all that the earlier ones see (sees_all()), and if no message has made the entry stale.
+ *   The own transaction may have changed the storage too, while it had a cursor open. The cursor's snapshot has an
+ *   earlier command number than the query for which the entry was made. So let_in() refuses the cursor's snapshot.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.

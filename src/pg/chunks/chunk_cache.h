@@ -39,7 +39,8 @@ extern uint64 chunk_cache_begin(Snapshot snapshot, bool locked_before);
  * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
  * wanted row, and *index to the OID of the index. Returns false if the number is 0, or if nothing is remembered that is
  * surely true for this snapshot. Also returns false if `search` is NULL, or if no index was asked with this search
- * before, since then its items have no hashes yet. REQUIRES, here and below: the bytes of *key between its fields are zero.
+ * before, since then its items have no hashes yet. REQUIRES, here and below: the bytes of *key between its fields are
+ * zero.
  */
 extern bool chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, BfPages *few, Oid *index);
 

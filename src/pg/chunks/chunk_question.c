@@ -77,8 +77,8 @@ chunk_open_index(Relation heap, Oid oid, Oid method)
 
 /* -------------------------------------------------------------------- keys */
 
-static Node *
-without_relabels(Node *node)
+Node *
+chunk_without_relabels(Node *node)
 {
 	while (node != NULL && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
@@ -91,7 +91,7 @@ is_index_column(const IndexOptInfo *index, int column, Index varno, Node *operan
 {
 	int			number = 0;
 
-	operand = without_relabels(operand);
+	operand = chunk_without_relabels(operand);
 	if (operand == NULL)
 		return false;
 	if (IsA(operand, Var))
@@ -105,7 +105,7 @@ is_index_column(const IndexOptInfo *index, int column, Index varno, Node *operan
 		return false;
 	for (int i = 0; i < column; i++)
 		number += index->indexkeys[i] == 0;
-	return equal(without_relabels(list_nth(index->indexprs, number)), operand);
+	return equal(chunk_without_relabels(list_nth(index->indexprs, number)), operand);
 }
 
 /* Can the expression be evaluated without a row of the table, and has it the same value for all its rows? */
@@ -200,7 +200,8 @@ find_key(const IndexOptInfo *index, int column, Index varno, Node *clause, Quest
 		key->flags = SK_SEARCHARRAY;
 		return true;
 	}
-	return IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NULL && !((NullTest *) clause)->argisrow &&
+	return IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NULL &&
+		!((NullTest *) clause)->argisrow &&
 		set_key(index, column, varno, (Node *) ((NullTest *) clause)->arg, InvalidOid, InvalidOid, NULL, key);
 }
 
@@ -309,8 +310,7 @@ chunk_is_plain_value(const Node *node, const EState *estate)
 {
 	ListCell   *cell;
 
-	while (IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = chunk_without_relabels((Node *) node);
 	if (IsA(node, ArrayExpr) && !((const ArrayExpr *) node)->multidims)
 	{
 		foreach(cell, ((const ArrayExpr *) node)->elements)

@@ -53,6 +53,9 @@ extern IndexOptInfo *chunk_index_info(Relation index, Index varno);
 /* Describes all bf indexes of a table that is locked (a list of IndexOptInfo), and locks them. */
 extern List *chunk_indexes_of(Oid table, Index varno);
 
+/* The expression without RelabelTypes around it. It may be NULL. */
+extern Node *chunk_without_relabels(Node *node);
+
 /*
  * Is this a constant, a parameter, or an array of these, relabeled or not? Its evaluation calls no function. With an
  * `estate`, a parameter does not count that is the result of a subquery which was not run yet.

@@ -326,9 +326,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	free_parsestate(pstate);
 
 	sides = scan->any ? castNode(ScalarArrayOpExpr, clause)->args : castNode(OpExpr, clause)->args;
-	left = linitial(sides);
-	while (IsA(left, RelabelType))
-		left = (Node *) ((RelabelType *) left)->arg;
+	left = chunk_without_relabels(linitial(sides));
 	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
 	if (scan->item == NULL)
 		ereport(ERROR,

@@ -58,7 +58,7 @@ static set_join_pathlist_hook_type previous_set_join_pathlist;
 struct JoinKeysSource
 {
 	int			parameter;		/* -1 as long as no plan was made */
-	List	   *sets;			/* RelabelTypes: the values of this expression are hashed as this type, under this collation */
+	List	   *sets;			/* RelabelTypes: the values of an expression are hashed as its type */
 };
 
 /* A clause of the join whose inner side is collected. */
@@ -330,12 +330,11 @@ hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInf
  * JoinKeys does, so all keys but the first must be ones whose evaluation cannot raise an error.
  */
 static bool
-may_collect(const Node *key, int number)
+may_collect(Node *key, int number)
 {
-	if (contain_subplans((Node *) key))
+	if (contain_subplans(key))
 		return false;
-	while (IsA(key, RelabelType))
-		key = (const Node *) ((const RelabelType *) key)->arg;
+	key = chunk_without_relabels(key);
 	return number == 0 || IsA(key, Var) || IsA(key, Const) || IsA(key, Param);
 }
 
@@ -391,7 +390,22 @@ shows_what_is_run(const PlannerInfo *root)
 	return false;
 }
 
-static Plan *plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans);
+static Plan *
+plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
+{
+	CustomScan *keys = makeNode(CustomScan);
+	JoinKeysSource *source = linitial(path->custom_private);
+
+	(void) rel;
+	(void) clauses;
+	keys->scan.plan.targetlist = targets;
+	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
+	keys->custom_plans = plans;
+	keys->custom_exprs = copyObject(source->sets);
+	keys->custom_private = list_make1_int(join_keys_parameter(root, source));
+	keys->methods = &join_keys_scan_methods;
+	return &keys->scan.plan;
+}
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "JoinKeys",
@@ -478,25 +492,6 @@ add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOpt
 	if (joinrel->consider_parallel && inner_path != NULL && (type == JOIN_INNER || type == JOIN_SEMI) &&
 		bms_is_empty(joinrel->lateral_relids))
 		add_join(root, joinrel, type, extra, clauses, outer->partial_pathlist, inner_path, add_partial_path);
-}
-
-/* -------------------------------------------------------------------------- the plan */
-
-static Plan *
-plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
-{
-	CustomScan *keys = makeNode(CustomScan);
-	JoinKeysSource *source = linitial(path->custom_private);
-
-	(void) rel;
-	(void) clauses;
-	keys->scan.plan.targetlist = targets;
-	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
-	keys->custom_plans = plans;
-	keys->custom_exprs = copyObject(source->sets);
-	keys->custom_private = list_make1_int(join_keys_parameter(root, source));
-	keys->methods = &join_keys_scan_methods;
-	return &keys->scan.plan;
 }
 
 void

@@ -36,38 +36,6 @@ typedef struct JoinKeysState
 	JoinKeys	keys;
 } JoinKeysState;
 
-static Node *join_keys_create(CustomScan *plan);
-static void join_keys_begin(CustomScanState *node, EState *estate, int eflags);
-static TupleTableSlot *join_keys_next(CustomScanState *node);
-static void join_keys_end(CustomScanState *node);
-static void join_keys_rescan(CustomScanState *node);
-static void join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es);
-
-const CustomScanMethods join_keys_scan_methods = {
-	.CustomName = "JoinKeys",
-	.CreateCustomScanState = join_keys_create,
-};
-
-static const CustomExecMethods exec_methods = {
-	.CustomName = "JoinKeys",
-	.BeginCustomScan = join_keys_begin,
-	.ExecCustomScan = join_keys_next,
-	.EndCustomScan = join_keys_end,
-	.ReScanCustomScan = join_keys_rescan,
-	.ExplainCustomScan = join_keys_explain,
-};
-
-static Node *
-join_keys_create(CustomScan *plan)
-{
-	JoinKeysState *state = palloc0(sizeof(JoinKeysState));
-
-	(void) plan;
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &exec_methods;
-	return (Node *) state;
-}
-
 /* ---------------------------------------------------------------------- collecting */
 
 /* Forgets all keys. Keys are collected anew, from the next row on. */
@@ -272,7 +240,9 @@ count_text(const JoinKeys *keys, const JoinKeySet *set)
 static void
 join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
-	static const char *const reasons[] = {"keys are missing", "too many keys for the index's rate", "others were asked in vain"};
+	static const char *const reasons[] = {
+		"keys are missing", "too many keys for the index's rate", "others were asked in vain"
+	};
 	const JoinKeys *keys = &((JoinKeysState *) node)->keys;
 	List	   *texts = NIL;
 	List	   *counts = NIL;
@@ -291,3 +261,28 @@ join_keys_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (because[0] != '\0')
 		ExplainPropertyText("Scans Not Asked Because", because, es);
 }
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "JoinKeys",
+	.BeginCustomScan = join_keys_begin,
+	.ExecCustomScan = join_keys_next,
+	.EndCustomScan = join_keys_end,
+	.ReScanCustomScan = join_keys_rescan,
+	.ExplainCustomScan = join_keys_explain,
+};
+
+static Node *
+join_keys_create(CustomScan *plan)
+{
+	JoinKeysState *state = palloc0(sizeof(JoinKeysState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods join_keys_scan_methods = {
+	.CustomName = "JoinKeys",
+	.CreateCustomScanState = join_keys_create,
+};

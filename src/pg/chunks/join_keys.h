@@ -50,7 +50,7 @@ typedef struct JoinKeySet
 	Node	   *key;			/* of custom_exprs */
 	ExprState  *state;
 	ItemHasher *hasher;			/* NULL until there is a key */
-	uint64	   *hashes;			/* NULL until there is a key; a hash may occur more than once until all rows were seen */
+	uint64	   *hashes;			/* NULL until there is a key; until all rows were seen some may occur twice */
 	uint32		count;
 	uint32		room;
 	bool		given_up;		/* the keys are too many */

@@ -132,9 +132,6 @@ extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, Custom
 /* Called once, when the library is loaded. */
 extern void partition_scan_init(void);
 
-/* The hook for the paths of each relation (chunk_paths.c). */
-extern void partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
-
 /* -------------------------------------------------------------------------------- execution */
 
 /* A partition that is being read. */

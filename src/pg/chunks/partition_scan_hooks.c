@@ -31,7 +31,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/chunk_engine.h"
-#include "chunks/chunk_paths.h"
+#include "chunks/skip.h"
 
 int			partition_scan_use = PARTITION_SCAN_ON;
 
@@ -65,6 +65,9 @@ static const struct config_enum_entry uses[] = {
 static List **choices = NULL;
 
 static planner_hook_type previous_planner;
+static set_rel_pathlist_hook_type previous_set_rel_pathlist;
+
+static void change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte);
 
 static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
@@ -127,7 +130,7 @@ look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 		rte->securityQuals != NIL || rte->tablesample != NULL || get_plan_rowmark(root->rowMarks, rel->relid) != NULL)
 		return;
 	/* an extension whose hook comes after ours may make paths of an empty table anew */
-	if (!chunk_paths_are_last())
+	if (set_rel_pathlist_hook != change_paths)
 		return;
 	pull_varattnos((Node *) root->parse->jointree, rel->relid, &columns);
 	indexes = columns == NULL ? NIL : chunk_indexes_of(oid, rel->relid);
@@ -249,6 +252,9 @@ is_better_expanded(const PartitionScanChoice *choice)
 		return !is_ended && choice->asked_rows > FEW_ROWS &&
 			partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost) >
 			50 * list_length(choice->parts->leaves);
+	/* values of other tables are asked about on the inner side of a nested loop; otherwise by JoinKeys and Skips */
+	if (!enable_nestloop)
+		return true;
 	foreach(cell, choice->outer)
 	{
 		double		rows = 1;
@@ -305,8 +311,9 @@ decide(PartitionScanChoice *choice)
 		choice->parts = NULL;
 }
 
-void
-partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+/* Gives this relation, if it is a table that was not expanded, its paths. */
+static void
+finish_table(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	ListCell   *cell;
 	List	   *prepared = NIL;
@@ -347,6 +354,16 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 	}
 }
 
+/* The hook for the paths of a table, of a child of a table, or of anything else in FROM. */
+static void
+change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+{
+	if (previous_set_rel_pathlist)
+		previous_set_rel_pathlist(root, rel, relid, rte);
+	finish_table(root, rel, rte);
+	skip_add_paths(root, rel, rte);
+}
+
 void
 partition_scan_init(void)
 {
@@ -356,6 +373,8 @@ partition_scan_init(void)
 							 "this is expected to be slower.",
 							 &partition_scan_use, PARTITION_SCAN_ON, uses, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&partition_scan_methods);
+	previous_set_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = change_paths;
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 #if PG_VERSION_NUM >= 190000

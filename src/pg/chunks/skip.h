@@ -37,8 +37,8 @@ enum SkipPrivate
 {
 	SKIP_INDEXES,				/* OIDs of the indexes that can answer the conditions */
 	/*
-	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan four integers:
-	 * the index, its column, the parameter of the JoinKeys, the number of its set.
+	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan four
+	 * integers: the index, its column, the parameter of the JoinKeys, the number of its set.
 	 */
 	SKIP_JOINS,
 	SKIP_PARENT,				/* one integer: what is added to the table's number is its topmost parent's; 0: none */
@@ -107,11 +107,17 @@ typedef struct SkipState
  */
 extern SkipVerdict skip_ask(SkipState *state);
 
-/* Returns the Skips of an execution that collects figures for EXPLAIN ANALYZE (a list of SkipState). */
-extern List *skip_nodes_of(EState *estate);
+/* What the Skips of one execution share. */
+typedef struct SkipShared
+{
+	const EState *estate;
+	struct SkipShared *next;
+	MemoryContextCallback forget;
+	List	   *nodes;			/* all SkipStates, if figures are collected for EXPLAIN ANALYZE */
+	List	   *searches;		/* ChunkAsking.searches */
+} SkipShared;
 
-/* Enters a Skip there. */
-extern void skip_enter_node(SkipState *state);
+extern SkipShared *skip_shared_of(EState *estate);
 
 /*
  * Makes the scan below test its conditions "= ANY (array)" by hash, where skip_ask() has evaluated the array, and it

@@ -20,59 +20,33 @@
 
 #include "chunks/join_keys.h"
 
-/* What the Skips of one execution share. */
-typedef struct Shared
-{
-	const EState *estate;
-	struct Shared *next;
-	MemoryContextCallback forget;
-	List	   *nodes;			/* skip_nodes_of() */
-	List	   *searches;		/* ChunkAsking.searches */
-} Shared;
-
 /* All executions that run and have Skips; mostly one. */
-static Shared *executions = NULL;
+static SkipShared *executions = NULL;
 
 static void
 forget_execution(void *ended)
 {
-	Shared	  **place = &executions;
+	SkipShared **place = &executions;
 
 	while (*place != ended)
 		place = &(*place)->next;
-	*place = ((Shared *) ended)->next;
+	*place = ((SkipShared *) ended)->next;
 }
 
-static Shared *
-shared_of(EState *estate)
+SkipShared *
+skip_shared_of(EState *estate)
 {
-	Shared	   *shared;
+	SkipShared *shared;
 
 	for (shared = executions; shared != NULL; shared = shared->next)
 		if (shared->estate == estate)
 			return shared;
-	shared = MemoryContextAllocZero(estate->es_query_cxt, sizeof(Shared));
+	shared = MemoryContextAllocZero(estate->es_query_cxt, sizeof(SkipShared));
 	shared->estate = estate;
 	shared->next = executions;
 	shared->forget = (MemoryContextCallback) {.func = forget_execution, .arg = shared};
 	MemoryContextRegisterResetCallback(estate->es_query_cxt, &shared->forget);
 	return executions = shared;
-}
-
-List *
-skip_nodes_of(EState *estate)
-{
-	return shared_of(estate)->nodes;
-}
-
-void
-skip_enter_node(SkipState *state)
-{
-	Shared	   *shared = shared_of(state->css.ss.ps.state);
-	MemoryContext caller = MemoryContextSwitchTo(shared->estate->es_query_cxt);
-
-	shared->nodes = lappend(shared->nodes, state);
-	MemoryContextSwitchTo(caller);
 }
 
 /*
@@ -168,7 +142,7 @@ skip_ask(SkipState *state)
 		*asking = (ChunkAsking) {
 			.node = &state->css.ss,
 			.context = state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory,	/* reset before the next scan */
-			.searches = &shared_of(estate)->searches,
+			.searches = &skip_shared_of(estate)->searches,
 			.indexes = list_nth(plan->custom_private, SKIP_INDEXES),
 			.wants_pages = state->by_pages,
 		};

@@ -18,41 +18,6 @@
 #include "executor/instrument.h"
 #include "utils/rel.h"
 
-static Node *skip_create(CustomScan *plan);
-static void skip_begin(CustomScanState *node, EState *estate, int eflags);
-static TupleTableSlot *skip_next(CustomScanState *node);
-static void skip_end(CustomScanState *node);
-static void skip_rescan(CustomScanState *node);
-static void skip_mark(CustomScanState *node);
-static void skip_restore(CustomScanState *node);
-
-const CustomScanMethods skip_scan_methods = {
-	.CustomName = "Skip",
-	.CreateCustomScanState = skip_create,
-};
-
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Skip",
-	.BeginCustomScan = skip_begin,
-	.ExecCustomScan = skip_next,
-	.EndCustomScan = skip_end,
-	.ReScanCustomScan = skip_rescan,
-	.MarkPosCustomScan = skip_mark,
-	.RestrPosCustomScan = skip_restore,
-	.ExplainCustomScan = skip_explain,
-};
-
-static Node *
-skip_create(CustomScan *plan)
-{
-	SkipState  *state = palloc0(sizeof(SkipState));
-
-	(void) plan;
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &exec_methods;
-	return (Node *) state;
-}
-
 static inline Plan *
 plan_below(const SkipState *state)
 {
@@ -127,7 +92,7 @@ skip_begin(CustomScanState *node, EState *estate, int eflags)
 		(eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0 &&
 		node->ss.ss_currentRelation->rd_tableam == GetHeapamTableAmRoutine();
 	if (estate->es_instrument != 0)
-		skip_enter_node(state);
+		skip_shared_of(estate)->nodes = lappend(skip_shared_of(estate)->nodes, state);
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded)
 		begin_below(state);
 }
@@ -270,3 +235,30 @@ skip_end(CustomScanState *node)
 	if (outerPlanState(node) != NULL)
 		ExecEndNode(outerPlanState(node));
 }
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Skip",
+	.BeginCustomScan = skip_begin,
+	.ExecCustomScan = skip_next,
+	.EndCustomScan = skip_end,
+	.ReScanCustomScan = skip_rescan,
+	.MarkPosCustomScan = skip_mark,
+	.RestrPosCustomScan = skip_restore,
+	.ExplainCustomScan = skip_explain,
+};
+
+static Node *
+skip_create(CustomScan *plan)
+{
+	SkipState  *state = palloc0(sizeof(SkipState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods skip_scan_methods = {
+	.CustomName = "Skip",
+	.CreateCustomScanState = skip_create,
+};

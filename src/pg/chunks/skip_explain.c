@@ -74,7 +74,7 @@ explain_siblings(const SkipState *state, ExplainState *es)
 	int			in_vain = 0;
 	ListCell   *cell;
 
-	foreach(cell, skip_nodes_of(state->css.ss.ps.state))
+	foreach(cell, skip_shared_of(state->css.ss.ps.state)->nodes)
 	{
 		const SkipState *sibling = lfirst(cell);
 		sb_node_instrumentation *run = sibling->css.ss.ps.instrument;

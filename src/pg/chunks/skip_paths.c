@@ -50,8 +50,58 @@ bool		skip_enabled = true;
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
 
-static Plan *plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans);
-static List *reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child);
+/* ------------------------------------------------------------------------------- plans */
+
+/* In a partitionwise nested loop the values have to be columns of the child's partner, not of the whole table. */
+static List *
+reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child)
+{
+	return list_make4(linitial(private), lsecond(private), lthird(private),
+					  sb_adjust_to_child(root, list_nth(private, SKIP_CONDITIONS), child));
+}
+
+static List *
+encode_joins(PlannerInfo *root, const List *joins)
+{
+	List	   *result = NIL;
+	const ListCell *cell;
+
+	foreach(cell, joins)
+	{
+		const SkipJoinKey *join = lfirst(cell);
+
+		result = lappend(result, list_make4_int((int) join->index, join->column,
+												join_keys_parameter(root, join->source), join->set));
+	}
+	return result;
+}
+
+static Plan *
+plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
+{
+	CustomScan *skip = makeNode(CustomScan);
+	const Path *below = linitial(path->custom_paths);
+	Plan	   *plan = linitial(plans);
+
+	(void) clauses;				/* the scan below tests them */
+	/* A Result for conditions without columns comes above this node too. Below the node it is in the way. */
+	if (IsA(plan, Result))
+		plan = outerPlan(plan);
+	skip->scan.plan.targetlist = targets;
+	skip->scan.scanrelid = rel->relid;
+	skip->flags = path->flags;
+	/* hypothetical indexes, which EXPLAIN may show, are in no catalog */
+	if (!(IsA(below, IndexPath) && ((const IndexPath *) below)->indexinfo->hypothetical) &&
+		!IsA(below, BitmapHeapPath) && ExecSupportsBackwardScan(plan))
+		skip->flags |= CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+	skip->custom_plans = list_make1(plan);
+	skip->custom_exprs = copyObject(list_nth(path->custom_private, SKIP_CONDITIONS));
+	skip->custom_private = list_make3(list_nth(path->custom_private, SKIP_INDEXES),
+									  encode_joins(root, list_nth(path->custom_private, SKIP_JOINS)),
+									  list_nth(path->custom_private, SKIP_PARENT));
+	skip->methods = &skip_scan_methods;
+	return &skip->scan.plan;
+}
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "Skip",
@@ -72,7 +122,7 @@ typedef struct ParentShare
 {
 	const PlannerInfo *root;
 	const RelOptInfo *parent;
-	double		share;			/* of the rows that satisfy the conditions which the indexes of the first child answer */
+	double		share;			/* of its rows that satisfy what the indexes of the first child answer */
 	MemoryContextCallback forget;
 } ParentShare;
 
@@ -228,10 +278,10 @@ typedef struct Asked
 } Asked;
 
 /*
- * Adds what can be asked about these conditions (RestrictInfos). They must be ones that may be asked about before the
- * others are tested: where row-level security or a security-barrier view hides rows, an answer must not tell of them, so
- * only leakproof conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by
- * the same test.
+ * Returns what can be asked about these conditions (RestrictInfos). They must be ones that may be asked about before
+ * the others are tested: where row-level security or a security-barrier view hides rows, an answer must not tell of
+ * them, so only leakproof conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index
+ * scan by the same test.
  */
 static Asked
 find_asked(PlannerInfo *root, RelOptInfo *rel, const List *indexes, const List *conditions)
@@ -331,59 +381,6 @@ skip_add_paths(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 	bare = find_asked(root, rel, indexes, rel->baserestrictinfo);
 	rel->pathlist = with_skips(root, rel, indexes, rel->pathlist, &bare);
 	rel->partial_pathlist = with_skips(root, rel, indexes, rel->partial_pathlist, &bare);
-}
-
-/* In a partitionwise nested loop the values have to be columns of the child's partner, not of the whole table. */
-static List *
-reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child)
-{
-	return list_make4(linitial(private), lsecond(private), lthird(private),
-					  sb_adjust_to_child(root, list_nth(private, SKIP_CONDITIONS), child));
-}
-
-/* ------------------------------------------------------------------------------- plans */
-
-static List *
-encode_joins(PlannerInfo *root, const List *joins)
-{
-	List	   *result = NIL;
-	const ListCell *cell;
-
-	foreach(cell, joins)
-	{
-		const SkipJoinKey *join = lfirst(cell);
-
-		result = lappend(result, list_make4_int((int) join->index, join->column,
-												join_keys_parameter(root, join->source), join->set));
-	}
-	return result;
-}
-
-static Plan *
-plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
-{
-	CustomScan *skip = makeNode(CustomScan);
-	const Path *below = linitial(path->custom_paths);
-	Plan	   *plan = linitial(plans);
-
-	(void) clauses;				/* the scan below tests them */
-	/* A Result for conditions without columns comes above this node too. Below the node it is in the way. */
-	if (IsA(plan, Result))
-		plan = outerPlan(plan);
-	skip->scan.plan.targetlist = targets;
-	skip->scan.scanrelid = rel->relid;
-	skip->flags = path->flags;
-	/* hypothetical indexes, which EXPLAIN may show, are in no catalog */
-	if (!(IsA(below, IndexPath) && ((const IndexPath *) below)->indexinfo->hypothetical) &&
-		!IsA(below, BitmapHeapPath) && ExecSupportsBackwardScan(plan))
-		skip->flags |= CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-	skip->custom_plans = list_make1(plan);
-	skip->custom_exprs = copyObject(list_nth(path->custom_private, SKIP_CONDITIONS));
-	skip->custom_private = list_make3(list_nth(path->custom_private, SKIP_INDEXES),
-									  encode_joins(root, list_nth(path->custom_private, SKIP_JOINS)),
-									  list_nth(path->custom_private, SKIP_PARENT));
-	skip->methods = &skip_scan_methods;
-	return &skip->scan.plan;
 }
 
 void
