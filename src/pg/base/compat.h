@@ -213,7 +213,7 @@ sb_interval_infinity(const Interval *interval)
 #define SB_EXPLAIN_ARGUMENT
 #endif
 
-/* Begins a scan of an index. PostgreSQL 18 added an argument, the counters of EXPLAIN; 19 added the options of a scan. */
+/* Begins a scan of an index. PostgreSQL 18 added the counters of EXPLAIN, 19 the options of a scan. */
 #if PG_VERSION_NUM >= 190000
 #define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, NULL, keys, 0, SO_NONE)
 #elif PG_VERSION_NUM >= 180000

@@ -50,7 +50,7 @@ enum PartitionScanPrivate
 	 */
 	PARTITION_SCAN_NUMBERS,
 	PARTITION_SCAN_PRUNING,		/* a PartitionPruneInfo, or NULL; its subplans are the leaf partitions */
-	PARTITION_SCAN_SORT			/* the order in which each partition returns its rows: a Sort without targets, or NULL */
+	PARTITION_SCAN_SORT			/* the order in which each partition returns rows: a Sort without targets, or NULL */
 };
 
 /* ------------------------------------------------------------ the partitions, while planning */
@@ -125,7 +125,7 @@ extern Cost partition_scan_reading_cost(const PartitionScanParts *parts, double 
 /* Expands the table as PostgreSQL would have done before, and makes its paths. */
 extern void partition_scan_expand(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
-/* Makes the plan of a path, which has its choice and the conditions to ask about (the type is that of PlanCustomPath). */
+/* Makes the plan of a path, which has its choice and the conditions to ask about (type: PlanCustomPath). */
 extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 									  List *clauses, List *children);
 

@@ -183,7 +183,8 @@ find_equalities(const List *conditions, const List *asked)
 		OpExpr	   *condition = lfirst(cell);
 
 		if (!list_member(asked, condition) && IsA(condition, OpExpr) && list_length(condition->args) == 2 &&
-			(chunk_is_plain_value(linitial(condition->args), NULL) || chunk_is_plain_value(lsecond(condition->args), NULL)))
+			(chunk_is_plain_value(linitial(condition->args), NULL) ||
+			 chunk_is_plain_value(lsecond(condition->args), NULL)))
 			result = lappend(result, condition);
 	}
 	return result;

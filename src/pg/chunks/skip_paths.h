@@ -31,7 +31,7 @@ extern bool skip_can_be_above(const Path *path);
 extern List *skip_indexes_of(const RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Makes the path of a Skip above `below`, which must be in no list of paths. For `indexes`, `conditions` and `joins` see
+ * Makes the path of a Skip above `below`, which is in no list of paths. For `indexes`, `conditions` and `joins` see
  * enum SkipPrivate. Its cost is not set.
  */
 extern CustomPath *skip_make_path(Path *below, List *indexes, List *conditions, List *joins);
