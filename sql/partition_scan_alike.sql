@@ -82,6 +82,12 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 -- A scan that begins later may read partitions that the first one has skipped.
 SELECT setting, rows_beside(setting, 'TRUNCATE log_24', 'SELECT l.* FROM (VALUES (-7), (1234)) d (u), LATERAL (SELECT * FROM log WHERE uid = d.u OFFSET 0) l')
 FROM (VALUES ('on'), ('off')) s (setting);
+-- A subquery that gives a value may run commands, too.
+CREATE FUNCTION after_command(command text) RETURNS int LANGUAGE plpgsql AS 'BEGIN EXECUTE command; RETURN -7; END';
+SELECT command, setting, rows_beside(setting, 'SELECT', format('SELECT * FROM log WHERE uid = (SELECT after_command(%L))', command)) FROM unnest(ARRAY[
+	'TRUNCATE log_30',
+	'DROP TABLE log_30'
+	]) command, unnest(ARRAY['on', 'off']) setting;
 -- If a partition could be made meanwhile, a scan that begins later would prune by its bounds, and lose rows that stood elsewhere.
 SELECT query, rows_beside('on', 'CREATE TABLE log_500 PARTITION OF log FOR VALUES FROM (500) TO (501); ALTER TABLE log DETACH PARTITION log_30', query)
 FROM unnest(ARRAY[
@@ -233,6 +239,7 @@ CREATE TABLE empty (k int, u int) PARTITION BY LIST (k);
 CREATE TABLE empty_1 PARTITION OF empty FOR VALUES IN (1);
 CREATE TABLE empty_2 PARTITION OF empty FOR VALUES IN (2);
 CREATE INDEX ON empty USING bf (u);
+CREATE INDEX ON empty (u);
 SELECT * FROM empty WHERE u = 1 / (SELECT 0);
 INSERT INTO empty VALUES (2, 2);
 SELECT * FROM empty WHERE u = 1 / (SELECT 0);

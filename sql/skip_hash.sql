@@ -61,6 +61,14 @@ SELECT hashed('SELECT id FROM log WHERE host = ANY (ARRAY(SELECT ''h'' || i FROM
 SELECT a[1], (SELECT count(*) FROM log WHERE host = ANY (a)), (SELECT min(id) FROM log WHERE host = ANY (a))
 FROM (VALUES ('{h7,h8,h150,a,b,c,d,e,f,g}'::text[]), (NULL), ('{h9,h10,h250,a,b,c,d,e,f,g}'), ('{h7}'), ('{h11,h12,h13,h14,h15,h16,h17,h18,h19,NULL}')) v(a);
 
+-- hash tables of later scans do not fill the memory
+CREATE FUNCTION executor_bytes() RETURNS numeric LANGUAGE sql VOLATILE AS
+	'SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name = ''ExecutorState''';
+SELECT sum(found), max(bytes) - min(bytes) < 10 * 1024 * 1024 AS memory_is_bounded FROM (
+	SELECT (SELECT count(*) FROM log WHERE n = ANY (a)) AS found, executor_bytes() AS bytes
+	FROM (SELECT i, (SELECT array_agg(i + j) FROM generate_series(0, 1999) j) AS a FROM generate_series(0, 200) i OFFSET 0) arrays
+	OFFSET 0) counts;
+
 -- int8 values for an int4 column are tested by hash too, by the hash of int8
 PREPARE numbers(int8[]) AS SELECT count(*), sum(id) FROM log WHERE n = ANY ($1);
 SELECT hashed('EXECUTE numbers(''{7,150,1000,1001,1002,1003,1004,1005,9223372036854775807}'')');
@@ -81,6 +89,14 @@ EXECUTE numbers('{7,150,1000,1001,1002,1003,1004,1005,9223372036854775807}');
 EXECUTE numbers('{7,7,7,150,NULL,NULL,150,150,-7}');
 EXECUTE single_numbers('{7,150,1000,1001,1002,1003,1004,1005,9223372036854775807}');
 RESET streambloom.enable_skip;
+
+-- only numbers are cast: name cuts a text, and a timestamp does not reach as far as a date
+CREATE TABLE cut AS SELECT repeat('x', 62 + i) AS t, CASE WHEN i = 0 THEN timestamp '2020-01-01' END AS at,
+	CASE WHEN i < 3 THEN date '2020-01-01' ELSE date '5000000-01-01' END AS day FROM generate_series(0, 3) i;
+CREATE INDEX ON cut USING bf (t, at);
+SELECT length(t) FROM cut WHERE t = ANY (ARRAY(SELECT repeat('x', i)::name FROM generate_series(50, 63) i));
+PREPARE days(timestamp[]) AS SELECT length(t) FROM cut WHERE day = ANY ($1) AND at = ANY ($1);
+EXECUTE days('{2020-01-01,2020-01-02,2020-01-03,2020-01-04,2020-01-05,2020-01-06,2020-01-07,2020-01-08,2020-01-09}');
 
 -- with JIT, and partitions whose columns are in another order
 CREATE TABLE wide (id int NOT NULL, gone text DEFAULT repeat('x', 100), n int, filler text DEFAULT repeat('x', 100)) PARTITION BY RANGE (id);

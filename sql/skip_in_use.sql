@@ -39,6 +39,11 @@ SELECT command, rows_beside('on', command), rows_beside('off', command) FROM unn
 	'DELETE FROM log_5',
 	'DROP INDEX log_5_day'
 	]) command;
+-- an index by which a partition is read later
+SET enable_seqscan = off;
+SELECT rows_beside('on', 'DROP INDEX log_5_day', query), rows_beside('off', 'DROP INDEX log_5_day', query)
+FROM (VALUES ('SELECT * FROM log WHERE uid IN (-7, 4) AND day IN (3, 5)')) v (query);
+RESET enable_seqscan;
 -- partitions that are not in the plan, and after the query
 SELECT rows_beside('on', 'TRUNCATE log_5', 'SELECT * FROM log WHERE uid = -7 AND day < 5'), rows_beside('off', 'TRUNCATE log_5', 'SELECT * FROM log WHERE uid = -7 AND day < 5');
 SELECT count(*) FROM log WHERE uid = -7;

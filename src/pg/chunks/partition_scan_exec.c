@@ -2,7 +2,7 @@
  * partition_scan_exec.c: executes and explains the node PartitionScan.
  *
  * Before the first row the node prunes, asks about all partitions that are left, and opens those that may hold rows.
- * It opens all of them if a rescan may ask another question. So PostgreSQL itself refuses commands of the own session
+ * It opens all of them first if the questions depend on a parameter. So PostgreSQL itself refuses commands of the own session
  * on a partition that may still be read, as it does for the tables of an ordinary plan.
  */
 #include "chunks/partition_scan.h"
@@ -15,7 +15,6 @@
 #endif
 #include "executor/execPartition.h"
 #include "executor/executor.h"
-#include "executor/nodeSubplan.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
@@ -233,21 +232,6 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 /* ----------------------------------------------------------------------------- deciding */
 
-/* Can the value of a parameter on which the questions depend change during the execution? */
-static bool
-may_ask_again(const PartitionScanState *state)
-{
-	for (int i = -1; (i = bms_next_member(state->parameters, i)) >= 0;)
-	{
-		const SubPlanState *subplan = state->css.ss.ps.state->es_param_exec_vals[i].execPlan;
-
-		/* the result of a subquery that has no outer values, and was not wanted before */
-		if (subplan == NULL || !bms_is_empty(subplan->planstate->plan->extParam))
-			return true;
-	}
-	return false;
-}
-
 /* Opens the partitions that early pruning has left. */
 static void
 open_all(PartitionScanState *state)
@@ -343,7 +327,8 @@ decide(PartitionScanState *state)
 	state->was_asked = true;
 	MemoryContextReset(state->context);
 	chunk_forget_values(&state->comparisons);
-	if (!state->all_open && may_ask_again(state))
+	/* a rescan may ask another question, and a subquery whose result is wanted now may run commands */
+	if (!state->all_open && !bms_is_empty(state->parameters))
 		open_all(state);
 	prune(state);
 	ask(state);

@@ -97,8 +97,8 @@ begin_index_scan(PartitionScanState *state)
 /* -------------------------------------------------------------------------------- reading */
 
 /*
- * Sets reader->left to the pages that may hold rows. Returns false if the value is everywhere: the indexes have named
- * nearly all of several ranges.
+ * Sets reader->left to the pages that may hold rows. Returns false if no other index need be looked for: there is no
+ * such page, or the value is everywhere, where the indexes have named nearly all of several ranges.
  */
 static bool
 find_pages(PartitionScanState *state)
@@ -111,7 +111,8 @@ find_pages(PartitionScanState *state)
 	bf_index_add_span(left, 0, pages);
 	if (!chunk_ask(&state->asking, &state->question, RelationGetRelid(partition), &why, left))
 		left->count = 0;
-	return pages <= BF_FEW_PAGES || left->pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS;
+	/* without a page no value is evaluated */
+	return pages > 0 && (pages <= BF_FEW_PAGES || left->pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS);
 }
 
 void

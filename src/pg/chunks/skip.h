@@ -91,6 +91,7 @@ typedef struct SkipState
 	bool		limited;		/* the scan below was limited; after a rescan it begins at its last span */
 	List	   *hashed;			/* what skip_hash_arrays() has changed */
 	MemoryContext hashing;		/* in which these are; NULL: there was none yet */
+	bool		hashed_before;	/* not in this scan, but in an earlier one */
 	ExecProcNodeMtd own;		/* the node's function while rows are passed on without it; otherwise NULL */
 
 	/* for EXPLAIN ANALYZE */
@@ -115,6 +116,7 @@ typedef struct SkipShared
 	MemoryContextCallback forget;
 	List	   *nodes;			/* all SkipStates, if figures are collected for EXPLAIN ANALYZE */
 	List	   *searches;		/* ChunkAsking.searches */
+	int64		hashed_again;	/* how many elements of arrays were to be tested by hash, except in first scans */
 } SkipShared;
 
 extern SkipShared *skip_shared_of(EState *estate);

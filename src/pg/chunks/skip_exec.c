@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 static inline Plan *
 plan_below(const SkipState *state)
@@ -35,6 +36,30 @@ with_own_targets(const SkipState *state)
 
 	copy->targetlist = state->css.ss.ps.plan->targetlist;
 	return copy;
+}
+
+/*
+ * Before the scan below is initialized its indexes are not open, so PostgreSQL lets the own session drop them. In an
+ * ordinary plan the command would have been refused with this error.
+ */
+static void
+refuse_dropped(const Plan *plan)
+{
+	const Oid	index = IsA(plan, IndexScan) ? ((const IndexScan *) plan)->indexid :
+		IsA(plan, BitmapIndexScan) ? ((const BitmapIndexScan *) plan)->indexid : InvalidOid;
+	const List *plans = IsA(plan, BitmapAnd) ? ((const BitmapAnd *) plan)->bitmapplans :
+		IsA(plan, BitmapOr) ? ((const BitmapOr *) plan)->bitmapplans : NIL;
+	const ListCell *cell;
+
+	if (OidIsValid(index) && !SearchSysCacheExists1(RELOID, ObjectIdGetDatum(index)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("an index was dropped by this session while a query was to read it"),
+				 errhint("Drop indexes before or after the query.")));
+	foreach(cell, plans)
+		refuse_dropped(lfirst(cell));
+	if (outerPlan(plan) != NULL)
+		refuse_dropped(outerPlan(plan));
 }
 
 /* Initializes the scan below, unless this was done. */
@@ -171,6 +196,8 @@ decide(SkipState *state)
 	state->scans[state->verdict]++;
 	if (state->verdict == SKIP_NONE)
 		return;
+	if (outerPlanState(node) == NULL)
+		refuse_dropped(plan_below(state));
 	begin_below(state);
 	skip_hash_arrays(state);
 	/* a rescan that is still due would remove the limits */

@@ -10,6 +10,7 @@
 
 #include "access/stratnum.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -21,6 +22,12 @@
 
 /* An array with fewer elements is not worth a hash table. This is PostgreSQL's MIN_ARRAY_SIZE_FOR_HASHED_SAOP. */
 #define FEWEST_ELEMENTS 9
+
+/*
+ * PostgreSQL keeps a hash table until the execution ends, some 30 bytes for each element. So the Skips of an execution
+ * together have only so many elements hashed in later scans than their first.
+ */
+#define MOST_HASHED_AGAIN 100000
 
 /* The operator families with an order in which an operator is. PostgreSQL 18 has other names for this. */
 #if PG_VERSION_NUM >= 180000
@@ -68,12 +75,15 @@ static Const *
 constant_of(const SkipState *state, const Node *expression)
 {
 	const ChunkQuestion *comparison = find_array(&state->question, expression);
+	SkipShared *shared = skip_shared_of(state->css.ss.ps.state);
 	ArrayType  *array;
+	int			count;
 
 	if (comparison == NULL)
 		return NULL;
 	array = DatumGetArrayTypePCopy(comparison->value);
-	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < FEWEST_ELEMENTS)
+	count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	if (count < FEWEST_ELEMENTS || (state->hashed_before && (shared->hashed_again += count) > MOST_HASHED_AGAIN))
 		return NULL;
 	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), -1,
 					 PointerGetDatum(array), false, false);
@@ -81,8 +91,9 @@ constant_of(const SkipState *state, const Node *expression)
 
 /*
  * Sets the comparison's function for hashing. If the column has another type than the elements, as int4 has beside
- * the int8 that drivers send, and a cast without loss leads to that type, the column is cast: within an operator
- * family such a cast does not change what is equal. Returns false if the comparison cannot be hashed.
+ * the int8 that drivers send, a number is cast to that type: within an operator family this does not change what is
+ * equal. Other casts may, or may fail: name cuts a text, and a timestamp does not reach as far as a date. Returns false
+ * if the comparison cannot be hashed.
  */
 static bool
 make_hashable(ScalarArrayOpExpr *comparison)
@@ -99,6 +110,8 @@ make_hashable(ScalarArrayOpExpr *comparison)
 		comparison->hashfuncid = left;
 		return true;
 	}
+	if (from != INT2OID && from != INT4OID && from != FLOAT4OID)
+		return false;
 	foreach(cell, families_of(comparison->opno))
 	{
 		const Family *family = lfirst(cell);
@@ -186,6 +199,7 @@ skip_hash_arrays(SkipState *state)
 		hash(state, ((BitmapHeapScan *) below->plan)->bitmapqualorig, &((BitmapHeapScanState *) below)->bitmapqualorig);
 	MemoryContextSwitchTo(caller);
 	estate->es_jit_flags = jit;
+	state->hashed_before = true;
 }
 
 void
