@@ -81,7 +81,7 @@ static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
 	const BfSearch *search = descent->search;
-	ItemSet    *found = search->level[level].found + (Size) condition * search->words + item / 64;
+	ItemSet    *found = search->found[level] + (Size) condition * search->words + item / 64;
 	const Size	of_range = (Size) search->count * search->words;
 
 	for (int word = 0; word < MASK_WORDS; word++)
@@ -253,12 +253,9 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 				UnlockReleaseBuffer(buffer);
 			buffer = InvalidBuffer;
 			CHECK_FOR_INTERRUPTS();
-			if (descent->most_opened > 0 && descent->opened >= descent->most_opened)
-			{
-				descent->unasked = true;
-				allow_items(descent, group->level, number, i, candidates, &any);
-				break;
-			}
+			descent->failed = descent->most_opened > 0 && descent->opened >= descent->most_opened;
+			if (descent->failed)
+				return;
 			page = line / group->positions;
 			buffer = open_page(descent, group, condition->column, page);
 			if (descent->failed)
@@ -401,7 +398,7 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	for (uint32 range = from; range < to; range++)
 		candidates->words[range / 64] |= UINT64_C(1) << range % 64;
 	if (group->level > 0)
-		memset(&search->level[group->level].found[from * of_range], 0, (to - from) * of_range * sizeof(ItemSet));
+		memset(&search->found[group->level][from * of_range], 0, (to - from) * of_range * sizeof(ItemSet));
 	for (int i = 0; i < search->count && !is_empty(candidates) && !descent->failed; i++)
 	{
 		int			number = search->order[i];
@@ -416,7 +413,6 @@ static void
 search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
 {
 	BfSearch   *search = descent->search;
-	LevelSearch *here = &search->level[group->level];
 	const Size	of_range = (Size) search->count * search->words;
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
@@ -441,10 +437,8 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 		if (group->level == 0)
 			add_pages(descent, range_first, range_end, 1, !bf_index_has_range(&descent->untrusted, range));
 		else
-		{
-			memcpy(here->below, &here->found[range * of_range], of_range * sizeof(ItemSet));
-			search_pages(descent, group->level - 1, range_first, range_end, here->below);
-		}
+			search_pages(descent, group->level - 1, range_first, range_end,
+						 &search->found[group->level][range * of_range]);
 	}
 	if (judges)
 		bf_index_note_use(descent->patience, descent->pages - found_before, end - first);
@@ -493,11 +487,10 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 		 * The room grows if it is too small. It never shrinks, so a later search with fewer items uses the same room.
 		 */
 		for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
-			if (search->level[level].found != NULL)
+			if (search->found[level] != NULL)
 			{
-				pfree(search->level[level].found);
-				pfree(search->level[level].below);
-				search->level[level] = (LevelSearch) {0};
+				pfree(search->found[level]);
+				search->found[level] = NULL;
 			}
 		if (search->everything != NULL)
 			pfree(search->everything);
@@ -508,12 +501,9 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 	}
 	of_range = (Size) Max(search->count, 1) * search->words * sizeof(ItemSet);
 	for (int level = 1; level < levels; level++)
-		if (search->level[level].found == NULL)
-		{
-			search->level[level].found = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range,
-																	MCXT_ALLOC_HUGE);
-			search->level[level].below = MemoryContextAllocExtended(search->context, of_range, MCXT_ALLOC_HUGE);
-		}
+		if (search->found[level] == NULL)
+			search->found[level] = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range,
+															  MCXT_ALLOC_HUGE);
 }
 
 int64

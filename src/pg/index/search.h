@@ -72,18 +72,6 @@ typedef struct Condition
  */
 typedef uint64 ItemSet;
 
-/* One level of a search. */
-typedef struct LevelSearch
-{
-	/*
-	 * The items that range r of the group being searched may have, for condition c: BfSearch.words words, from word
-	 * number (r * conditions + c) * words on.
-	 */
-	ItemSet    *found;
-	/* for each condition: the items that may be in the range that is searched on the level below */
-	ItemSet    *below;
-} LevelSearch;
-
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
@@ -95,7 +83,11 @@ struct BfSearch
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
 	uint32		words;			/* for each condition there is room for this many words of items */
 	ItemSet    *everything;		/* for each condition: all items */
-	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* allocated when needed; level 0 is not used */
+	/*
+	 * For each level but 0, allocated when needed: the items that range r of the group being searched may have, for
+	 * condition c, from word number (r * count + c) * words on.
+	 */
+	ItemSet    *found[BF_INDEX_MAX_LEVELS];
 
 	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
 	Oid			value_type;
@@ -146,7 +138,7 @@ typedef struct Descent
 {
 	Relation	index;			/* NULL: the probe is asked */
 	BfProbe    *probe;			/* remembers where pages are; may be NULL */
-	bool		failed;			/* a page was not what it should be; only set for a probe or an estimate */
+	bool		failed;			/* a page was not what it should be, say; only set for a probe or an estimate */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
@@ -164,16 +156,14 @@ typedef struct Descent
 	Mask		untrusted;
 
 	/* for an estimate (walk.c), which raises no error if a page is not what it should be */
-	/* when this many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
-	uint32		most_opened;
-	bool		unasked;		/* pages were not opened because most_opened was reached */
+	uint32		most_opened;	/* when this many pages were opened, the search has failed; 0: this is no estimate */
 	BlockNumber index_blocks;	/* the length of the index */
 } Descent;
 
 /*
  * Sets *candidates to the ranges of a group that may hold matching rows. Only the ranges that have the pages from
  * `first` to `end` (exclusive) are looked at. items[] has for each condition the items that may be there. On a level
- * above 0, search->level[].found gets the items that each range may have. REQUIRES: bf_index_prepare_levels().
+ * above 0, search->found[] gets the items that each range may have. REQUIRES: bf_index_prepare_levels().
  */
 extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end,
 								 const ItemSet *items, Mask *candidates);
