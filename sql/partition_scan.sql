@@ -221,6 +221,15 @@ SELECT query, max(line), compare('SELECT * FROM ' || query) FROM unnest(ARRAY[
 	'by_range WHERE uid IN (0, 5, 700) AND a > (SELECT 1) AND b = (SELECT 2)',
 	'by_range WHERE uid IN (0, 5, 700) AND (SELECT 2) = b'
 	]) query LEFT JOIN LATERAL plan('SELECT * FROM ' || query, true) line ON line LIKE '%Pruned%' GROUP BY query ORDER BY query;
+-- The partitioned table below the parent has its columns in another order.
+CREATE TABLE turned (k int, j int, uid int) PARTITION BY LIST (k);
+CREATE TABLE turned_1 (k int, uid int, j int) PARTITION BY LIST (j);
+CREATE TABLE turned_1_1 PARTITION OF turned_1 FOR VALUES IN (1);
+CREATE TABLE turned_1_7 PARTITION OF turned_1 FOR VALUES IN (7);
+ALTER TABLE turned ATTACH PARTITION turned_1 FOR VALUES IN (1);
+INSERT INTO turned VALUES (1, 1, 7), (1, 7, 1);
+CREATE INDEX ON turned USING bf (uid);
+SELECT compare('SELECT * FROM turned WHERE uid = (SELECT 7)'), compare('SELECT * FROM turned WHERE uid = 7 AND j = (SELECT 1)');
 SET streambloom.enable_partition_scan = on;
 -- A whole row has no value before it is read.
 PREPARE whole_row (int) AS SELECT uid, host FROM log WHERE uid = 1234 AND (day = $1 OR log IS NULL);
@@ -276,7 +285,7 @@ DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Plan Rows') || ' rows of ' || (plan->0->'Plan'->>'Plan Width') || ' bytes';
+	RETURN plan->0->'Plan'->>'Plan Rows';
 END
 $$;
 CREATE FUNCTION hosts(first int, count int) RETURNS text[] LANGUAGE sql IMMUTABLE AS
@@ -290,7 +299,7 @@ DECLARE
 	rows float8;
 BEGIN
 	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO rows;
-	RETURN split_part(estimates(query), ' ', 1)::float8 BETWEEN rows / 1.3 AND rows * 1.3;
+	RETURN estimates(query)::float8 BETWEEN rows / 1.3 AND rows * 1.3;
 END
 $$;
 SET streambloom.enable_partition_scan = always;

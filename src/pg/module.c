@@ -34,7 +34,6 @@
 #include "base/call.h"
 #include "base/memory.h"
 #include "base/preload.h"
-#include "chunks/chunk_paths.h"
 #include "chunks/join_keys.h"
 #include "chunks/partition_scan.h"
 #include "chunks/skip.h"
@@ -53,7 +52,6 @@ _PG_init(void)
 	bf_index_init();
 	skip_init();
 	join_key_paths_init();
-	chunk_paths_init();
 	partition_scan_init();
 	/* after all settings were declared: from now on any other name that begins with streambloom. is an error */
 	MarkGUCPrefixReserved("streambloom");

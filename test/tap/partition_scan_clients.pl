@@ -1,6 +1,6 @@
 # The node PartitionScan: on a hot standby; in statements that are prepared by the protocol; for many clients at once
-# while DDL runs; with foreign partitions; with damaged indexes. And how much memory a session has after a query over
-# 300 partitions.
+# while DDL runs; with foreign partitions; beside a library that keeps our hook from being called; with damaged
+# indexes. And how much memory a session has after a query over 300 partitions.
 use strict;
 use warnings;
 
@@ -133,6 +133,26 @@ SQL
 	is($db->sql("$on SET ROLE reader_052; SELECT host FROM view WHERE uid = 900 ORDER BY host"), "far\nh0", 'a foreign partition below a view');
 	is($db->sql("$off SET ROLE reader_052; SELECT host FROM view WHERE uid = 900 ORDER BY host"), "far\nh0", 'the same without the node');
 	$db->sql('DROP VIEW view; DROP EXTENSION postgres_fdw CASCADE; DROP TABLE far');
+}
+
+# A library that is loaded later has the last hook for the paths of a table, and does not call ours.
+my $scratch = StreambloomTap::scratch();
+StreambloomTap::write_file("$scratch/last.c", <<'C');
+#include "postgres.h"
+#include "fmgr.h"
+#include "optimizer/paths.h"
+PG_MODULE_MAGIC;
+extern PGDLLEXPORT void _PG_init(void);
+static void do_nothing(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte) {}
+void _PG_init(void) { set_rel_pathlist_hook = do_nothing; }
+C
+my (undef, $include) = StreambloomTap::run_program('', $ENV{PG_CONFIG} // 'pg_config', '--includedir-server');
+chomp $include;
+SKIP:
+{
+	my ($code) = StreambloomTap::run_program('', 'cc', '-shared', '-fPIC', "-I$include", '-o', "$scratch/last.so", "$scratch/last.c");
+	skip 'there is no C compiler, or there are no headers of PostgreSQL', 1 if $code != 0;
+	is($db->sql("$on LOAD '$scratch/last.so'; SELECT host FROM log WHERE uid = 900"), 'h0', 'the row beside such a library');
 }
 
 # A damaged index gives no estimate, but the planner raises no error.

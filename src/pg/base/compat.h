@@ -40,6 +40,15 @@
 #define sb_build_attrmap_by_name_if_req(in, out) build_attrmap_by_name_if_req(in, out)
 #endif
 
+/* Puts the columns of a child in place of those of its topmost parent. PostgreSQL 16 takes the relations themselves. */
+#if PG_VERSION_NUM >= 160000
+#define sb_adjust_to_child(root, node, child) \
+	adjust_appendrel_attrs_multilevel(root, (Node *) (node), child, (child)->top_parent)
+#else
+#define sb_adjust_to_child(root, node, child) \
+	adjust_appendrel_attrs_multilevel(root, (Node *) (node), (child)->relids, (child)->top_parent_relids)
+#endif
+
 /* PostgreSQL 18 removed the last argument of ExecutorRun(). */
 #if PG_VERSION_NUM >= 180000
 #define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
@@ -204,34 +213,13 @@ sb_interval_infinity(const Interval *interval)
 #define SB_EXPLAIN_ARGUMENT
 #endif
 
-/* Begin scans of an index. PostgreSQL 18 added an argument, the counters of EXPLAIN; 19 added the options of a scan. */
+/* Begins a scan of an index. PostgreSQL 18 added the counters of EXPLAIN, 19 the options of a scan. */
 #if PG_VERSION_NUM >= 190000
 #define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, NULL, keys, 0, SO_NONE)
 #elif PG_VERSION_NUM >= 180000
 #define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, NULL, keys, 0)
 #else
 #define sb_index_beginscan(heap, index, snapshot, keys) index_beginscan(heap, index, snapshot, keys, 0)
-#endif
-#if PG_VERSION_NUM >= 180000
-#define sb_index_beginscan_bitmap(index, snapshot, keys) index_beginscan_bitmap(index, snapshot, NULL, keys)
-#else
-#define sb_index_beginscan_bitmap(index, snapshot, keys) index_beginscan_bitmap(index, snapshot, keys)
-#endif
-
-/*
- * Begin scans of a table: of all of it, and of the pages of a bitmap. PostgreSQL 19 added the options of a scan; only
- * 17 asks whether the rows are needed.
- */
-#if PG_VERSION_NUM >= 190000
-#define sb_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL, SO_NONE)
-#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL, SO_NONE)
-#else
-#define sb_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL)
-#if PG_VERSION_NUM >= 180000 || PG_VERSION_NUM < 170000
-#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL)
-#else
-#define sb_table_beginscan_bm(table, snapshot) table_beginscan_bm(table, snapshot, 0, NULL, true)
-#endif
 #endif
 
 /*

@@ -9,6 +9,7 @@
 #include "commands/extension.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "base/preload.h"
 

@@ -6,22 +6,22 @@
  * 'x' over a thousand partitions reads all of them, if nothing tells PostgreSQL that 'x' is in three of them only. A
  * bf index on the column can tell (../index/handler.c begins with what that is): it says "no" for certain, or "maybe".
  * So chunk_scan() and the plan nodes Skip and PartitionScan ask the indexes of each chunk before they
- * read the chunk. All four do so through this file.
+ * read the chunk. All three do so through this file.
  *
  * There are three ways to ask:
  *
  *  - from memory (chunk_ask_memory()): a session that has asked the index before remembers how (chunk_cache.h), and
  *    looks at its pages without opening the index or the chunk. This takes about half a microsecond if the pages are in
- *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes one of the other
- *    ways.
- *  - an index that is opened: chunk_ask_index() for Skip, whose plan names the indexes; chunk_ask_clause() for
- *    chunk_scan() and PartitionScan, which have a condition, and find the indexes of each chunk that can answer it.
- *    These are asked one after the other until one says no.
- *  - for the pages (chunk_ask_for_spans()): Skip has many values, the keys of a hash join, and wants to know which
- *    pages may have any of them.
+ *    shared buffers. If nothing is remembered that surely holds for the snapshot, the caller takes another way.
+ *  - indexes that are opened (chunk_ask_clause()): those of the chunk that can answer a comparison, one after the other
+ *    until one says no.
+ *  - for the keys of a hash join (join_keys_ask(), in join_keys.c): which pages may have any of them?
+ *
+ * The nodes have conditions, of which they make questions (chunk_ask()): each comparison in these is asked by itself,
+ * in the first two ways. chunk_scan() has one comparison.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
- * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, asker->few has these pages. For
+ * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, clause->few has these pages. For
  * chunk_scan() chunk_look.c looks at them before a query on the chunk is planned.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
@@ -33,15 +33,24 @@
  *
  * In a SERIALIZABLE transaction a "no" is a read, too: a row that another transaction inserts later may contradict it.
  * So the predicate lock of an index scan is taken before the index is searched. What only explains or plans takes
- * none, and is not counted as an index scan (asker->explain_only).
+ * none, and is not counted as an index scan (clause->explain_only).
  */
 #include "chunks/ask.h"
 
-#include "access/genam.h"
+#include "access/attmap.h"
+#include "access/parallel.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
 #include "lib/stringinfo.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "rewrite/rewriteManip.h"
 #include "storage/predicate.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -51,17 +60,17 @@
 
 /* ----------------------------------------------------------------- verdicts */
 
-/*
- * Sets the verdict of an index that says maybe. `unsummarized` is the number of ranges without a summary, if the index
- * says maybe because of these alone (only_unsummarized()). Otherwise it is 0, also if the caller has not asked why.
- */
-static void
-set_maybe(ChunkVerdict *verdict, Oid index, uint32 unsummarized)
-{
-	verdict->reason = unsummarized > 0 ? CHUNK_NOT_SUMMARIZED : CHUNK_INDEX_SAYS_MAYBE;
-	verdict->index = index;
-	verdict->unsummarized = unsummarized;
-}
+const char *const chunk_reason_names[CHUNK_REASONS] = {
+	[CHUNK_EQUALS_NULL] = "nothing equals NULL",
+	[CHUNK_SUMMARY_SAYS_NO] = "its summary says no",
+	[CHUNK_INDEX_SAYS_NO] = "the bf index says no",
+	[CHUNK_HAS_NO_INDEX] = "no bf index",
+	[CHUNK_IS_NOT_ASKED] = "not asked",
+	[CHUNK_HAS_NO_SUMMARY] = "no summary",
+	[CHUNK_SUMMARY_SAYS_MAYBE] = "its summary says maybe",
+	[CHUNK_INDEX_SAYS_MAYBE] = "the bf index says maybe",
+	[CHUNK_NOT_SUMMARIZED] = "ranges are not summarized",
+};
 
 char *
 chunk_reason_text(const ChunkVerdict *verdict)
@@ -81,291 +90,397 @@ chunk_reason_text(const ChunkVerdict *verdict)
 				return psprintf("1 range of bf index \"%s\" is not summarized", index);
 			return psprintf("%u ranges of bf index \"%s\" are not summarized", verdict->unsummarized, index);
 		default:
-			return pstrdup(chunk_reason_name(verdict->reason));
+			return pstrdup(chunk_reason_names[verdict->reason]);
 	}
-}
-
-const char *
-chunk_reason_name(ChunkReason reason)
-{
-	switch (reason)
-	{
-		case CHUNK_EQUALS_NULL:
-			return "nothing equals NULL";
-		case CHUNK_SUMMARY_SAYS_NO:
-			return "its summary says no";
-		case CHUNK_INDEX_SAYS_NO:
-			return "the bf index says no";
-		case CHUNK_HAS_NO_INDEX:
-			return "no bf index";
-		case CHUNK_IS_CHEAP:
-			return "as cheap to read as to ask";
-		case CHUNK_IS_NOT_ASKED:
-			return "not asked";
-		case CHUNK_HAS_NO_SUMMARY:
-			return "no summary";
-		case CHUNK_SUMMARY_SAYS_MAYBE:
-			return "its summary says maybe";
-		case CHUNK_INDEX_SAYS_MAYBE:
-			return "the bf index says maybe";
-		case CHUNK_NOT_SUMMARIZED:
-			return "ranges are not summarized";
-		case CHUNK_REASONS:
-			break;
-	}
-	return "";					/* not reached */
 }
 
 char *
-chunk_reasons_text(const int64 *because)
+chunk_counts_text(const char *const *names, const int64 *counts, int number)
 {
 	StringInfoData text;
 
 	initStringInfo(&text);
-	for (int i = CHUNK_HAS_NO_INDEX; i < CHUNK_REASONS; i++)
-		if (because[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", chunk_reason_name(i),
-							 because[i]);
+	for (int i = 0; i < number; i++)
+		if (counts[i] > 0)
+			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", names[i], counts[i]);
 	return text.data;
 }
 
 /* ------------------------------------------------------------------- asking */
-
-/*
- * Returns the number of ranges without a summary on which the snapshot may rely (BfVerdict.unsummarized), if all other
- * ranges say no; otherwise 0.
- */
-static uint32
-only_unsummarized(const BfVerdict *ranges)
-{
-	return ranges->maybe > 0 ? 0 : (uint32) ranges->unsummarized;
-}
-
-bool
-chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict)
-{
-	Oid			index;
-
-	if (asker->cache == NULL ||
-		!chunk_cache_look_up(asker->cache, asker->number, chunk, at, count, asker->search, &asker->few, &index) ||
-		!bf_index_are_few(&asker->few))
-		return false;
-	if (asker->few.count == 0)
-		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = index};
-	else
-		set_maybe(verdict, index, only_unsummarized(&asker->few.ranges));
-	return true;
-}
-
-/*
- * Asks an open index, and sets *verdict. If there is a cache, it remembers how the index is asked, provided that it may
- * remember this index (chunk_cache_ask()). The cache finds it again under the OID `remembered`: for Skip that of
- * the index, for chunk_scan() and PartitionScan that of the table.
- *
- * Unless asker->explain_only is set, this takes the predicate lock that index_beginscan() would take. The lock is taken
- * before the index is searched, so that every insertion from then on meets the lock.
- */
-static void
-ask_open_index(ChunkAsker *asker, Relation heap, Relation index, Oid remembered, ChunkVerdict *verdict)
-{
-	const bool	finds_few = asker->wants_pages || asker->cache != NULL;
-	const Oid	oid = RelationGetRelid(index);
-	BfVerdict	ranges;
-	bool		answer;
-
-	if (!asker->explain_only)
-	{
-		PredicateLockRelation(index, asker->snapshot);
-		pgstat_count_index_scan(index);
-	}
-	if (asker->cache != NULL)
-		answer = chunk_cache_ask(asker->cache, asker->number, remembered, heap, index, asker->search, &asker->few);
-	else
-		answer = bf_index_ask(asker->search, index, heap, finds_few ? &asker->few : NULL, NULL);
-	if (!answer)
-		*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_NO, .index = oid};
-	else if (!asker->wants_reason)
-		set_maybe(verdict, oid, 0);
-	else if (finds_few && bf_index_are_few(&asker->few))
-		set_maybe(verdict, oid, only_unsummarized(&asker->few.ranges));
-	else
-	{
-		(void) bf_index_ask(asker->search, index, heap, NULL, &ranges);
-		set_maybe(verdict, oid, only_unsummarized(&ranges));
-	}
-}
-
-void
-chunk_ask_index(ChunkAsker *asker, Relation heap, Oid oid, ChunkVerdict *verdict)
-{
-	Relation	index;
-
-	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	if (!IsMVCCSnapshot(asker->snapshot))
-		return;
-	index = chunk_open_index(heap, oid, bf_index_am_oid());
-	if (index == NULL)
-		return;
-	ask_open_index(asker, heap, index, oid, verdict);
-	relation_close(index, AccessShareLock);
-}
-
-bool
-chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid oid, BfSpans *spans)
-{
-	Relation	index = chunk_open_index(heap, oid, bf_index_am_oid());
-
-	if (index == NULL)
-		return false;
-	bf_index_find_spans(asker->search, index, heap, spans);
-	relation_close(index, AccessShareLock);
-	return true;
-}
-
-bool
-chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid oid, AttrNumber column,
-					BfPatience *patience, BfSpans *spans)
-{
-	Relation	index = IsMVCCSnapshot(snapshot) ? chunk_open_index(heap, oid, bf_index_am_oid()) : NULL;
-	bool		asked;
-
-	if (index == NULL)
-		return false;
-	PredicateLockRelation(index, snapshot);
-	pgstat_count_index_scan(index);
-	asked = bf_index_ask_for_spans(search, column, index, heap, patience, spans);
-	relation_close(index, AccessShareLock);
-	return asked;
-}
-
-/* ---------------------------------------------------- one clause, many tables */
 
 void
 chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 {
 	memset(clause, 0, sizeof *clause);
 	clause->clause = node;
+	clause->varno = 1;
 	clause->value = value;
-	clause->method = bf_index_am_oid();
+	clause->by_value = true;	/* the value need not be copied */
 	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
 }
 
-/* Are two keys the same, apart from their arguments? */
-static bool
-are_alike(const QuestionKey *a, const QuestionKey *b)
-{
-	return a->column == b->column && a->flags == b->flags && a->strategy == b->strategy && a->subtype == b->subtype &&
-		a->collation == b->collation && a->function == b->function;
-}
-
-/* The value that a key searches for. */
-static Datum
-value_of(const ChunkClause *clause, const QuestionKey *key)
-{
-	return key->argument != NULL && IsA(key->argument, Const) ? ((const Const *) key->argument)->constvalue :
-		clause->value;
-}
-
 /*
- * Prepares the asker to search for the clause's value with this key. If the key is like the last one, the last search
- * is used again.
+ * Sets the verdict of an index that has named clause->few. These ranges are all whose pages may hold a row, as far as
+ * that is known.
  */
 static void
-set_search(ChunkClause *clause, const QuestionKey *key, Snapshot snapshot)
+set_verdict(const ChunkClause *clause, Oid index, const BfVerdict *ranges, ChunkVerdict *verdict)
 {
-	MemoryContext caller;
-
-	clause->asker.snapshot = snapshot;
-	if (clause->asker.search != NULL && are_alike(&clause->key, key))
-		return;
-	MemoryContextReset(clause->context);
-	chunk_set_scan_key(&clause->entry, key, value_of(clause, key));
-	clause->key = *key;
-	clause->key.argument = NULL;	/* the argument does not live as long as the clause */
-	caller = MemoryContextSwitchTo(clause->context);
-	clause->asker.search = bf_index_begin_search(&clause->entry, 1, snapshot);
-	MemoryContextSwitchTo(caller);
-}
-
-/* Returns the table's indexes if one may answer the clause for this snapshot. */
-static List *
-indexes_to_ask(const ChunkClause *clause, Relation heap, Snapshot snapshot)
-{
-	return OidIsValid(clause->method) && IsMVCCSnapshot(snapshot) && heap->rd_rel->relhasindex ?
-		RelationGetIndexList(heap) : NIL;
-}
-
-/*
- * Opens this one of the indexes if it can answer the clause, and sets *key. Otherwise returns NULL, and leaves nothing
- * locked.
- */
-static Relation
-open_to_ask(ChunkClause *clause, Relation heap, const List *indexes, Oid oid, QuestionKey **key)
-{
-	Relation	index;
-	List	   *keys;
-
-	/* If there is only one index, it is cheaper to open it than to look up its access method first. */
-	if (list_length(indexes) > 1 && !chunk_has_method(oid, clause->method))
-		return NULL;
-	index = chunk_open_index(heap, oid, clause->method);
-	if (index == NULL)
-		return NULL;
-	keys = chunk_keys_of_index(chunk_index_info(index, 1), 1, list_make1(clause->clause), &clause->known);
-	if (keys == NIL)
+	*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_MAYBE, .index = index};
+	if (clause->few.count == 0)
+		verdict->reason = CHUNK_INDEX_SAYS_NO;
+	else if (ranges->maybe == 0 && ranges->unsummarized > 0)
 	{
-		relation_close(index, AccessShareLock);
-		return NULL;
+		verdict->reason = CHUNK_NOT_SUMMARIZED;
+		verdict->unsummarized = ranges->unsummarized;
 	}
-	*key = linitial(keys);
-	return index;
+}
+
+bool
+chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict)
+{
+	Oid			index;
+
+	clause->cache_key.chunk = table;
+	if (!chunk_cache_look_up(&clause->cache_key, clause->number, clause->search, &clause->few, &index) ||
+		!bf_index_are_few(&clause->few))
+		return false;
+	set_verdict(clause, index, &clause->few.ranges, verdict);
+	return true;
 }
 
 void
-chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict)
+chunk_intersect(BfSpans *spans, const BfSpans *other)
 {
-	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
+	BfSpans		both = {0};
+
+	for (uint32 i = 0, k = 0; i < spans->count && k < other->count;)
+	{
+		BlockNumber first = Max(spans->spans[i].first, other->spans[k].first);
+		BlockNumber end = Min(spans->spans[i].end, other->spans[k].end);
+
+		if (first < end)
+			bf_index_add_span(&both, first, end);
+		if (spans->spans[i].end < other->spans[k].end)
+			i++;
+		else
+			k++;
+	}
+	*spans = both;
+}
+
+/* Leaves only the few pages in *left. */
+static void
+leave_few(BfSpans *left, const BfPages *few)
+{
+	BfSpans		spans = {0};
+
+	for (uint32 i = 0; i < few->count; i++)
+		bf_index_add_span(&spans, few->blocks[i], few->blocks[i] + 1);
+	chunk_intersect(left, &spans);
+}
+
+/* Prepares to search for the value with this key. If the key is like the last one, the last search is used again. */
+static void
+set_search(ChunkClause *clause, const QuestionKey *key)
+{
+	const bool	is_constant = key->argument != NULL && IsA(key->argument, Const);
+	MemoryContext caller;
+
+	if (clause->search != NULL && clause->key.column == key->column && clause->key.strategy == key->strategy &&
+		clause->key.function == key->function)
+		return;
+	MemoryContextReset(clause->context);
+	caller = MemoryContextSwitchTo(clause->context);
+	ScanKeyEntryInitialize(&clause->entry, key->flags, key->column, key->strategy, key->subtype, key->collation,
+						   key->function, is_constant ? ((const Const *) key->argument)->constvalue : clause->value);
+	if (key->argument != NULL)
+		clause->entry.sk_argument = datumCopy(clause->entry.sk_argument, clause->by_value, clause->length);
+	clause->key = *key;
+	clause->search = bf_index_begin_search(&clause->entry, 1, clause->snapshot);
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * Asks an open index, as chunk_ask_clause(). Unless clause->explain_only is set, this takes the predicate lock that
+ * index_beginscan() would take. The lock is taken before the index is searched, so that every insertion from then on
+ * meets the lock.
+ */
+static void
+ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict *verdict, BfSpans *left)
+{
+	BfVerdict	ranges = {.maybe = 1};
+	BfSpans		spans;
+
+	if (!clause->explain_only)
+	{
+		PredicateLockRelation(index, clause->snapshot);
+		pgstat_count_index_scan(index);
+	}
+	clause->cache_key.chunk = RelationGetRelid(heap);
+	chunk_cache_ask(&clause->cache_key, clause->number, heap, index, clause->search, &clause->few);
+	if (bf_index_are_few(&clause->few))
+		ranges = clause->few.ranges;
+	else if (clause->wants_reason)
+		(void) bf_index_ask(clause->search, index, heap, NULL, &ranges);
+	set_verdict(clause, RelationGetRelid(index), &ranges, verdict);
+	if (left == NULL)
+		return;
+	if (bf_index_are_few(&clause->few))
+		leave_few(left, &clause->few);
+	else if (clause->wants_pages)
+	{
+		bf_index_find_spans(clause->search, index, heap, &spans);
+		chunk_intersect(left, &spans);
+	}
+}
+
+void
+chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdict *verdict, BfSpans *left)
+{
+	const Oid	method = bf_index_am_oid();
+	AttrMap    *map = sb_build_attrmap_by_name_if_req(RelationGetDescr(heap), RelationGetDescr(parent));
+	Node	   *node = clause->clause;
+	List	   *indexes = clause->indexes;
+	bool		whole_row;
 	ListCell   *cell;
 
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	clause->asker.few.attribute = 0;
+	clause->few.attribute = 0;
+	if (!OidIsValid(method) || !IsMVCCSnapshot(clause->snapshot))
+		return;
+	if (map != NULL)
+		node = map_variable_attnos(node, (int) clause->varno, 0, map, InvalidOid, &whole_row);
+	if (indexes == NIL && heap->rd_rel->relhasindex)
+		indexes = RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
-		QuestionKey *key;
-		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
+		IndexOptInfo *info;
+		QuestionKey key;
+		Relation	index;
 
+		/* If there is only one index, it is cheaper to open it than to look up its access method first. */
+		if (list_length(indexes) > 1 && !chunk_has_method(lfirst_oid(cell), method))
+			continue;
+		index = chunk_open_index(heap, lfirst_oid(cell), method);
 		if (index == NULL)
 			continue;
-		set_search(clause, key, snapshot);
-		ask_open_index(&clause->asker, heap, index, RelationGetRelid(heap), verdict);
+		info = chunk_index_info(index, clause->varno);
+		info->predOK = clause->indexes != NIL;
+		if (chunk_find_key(info, clause->varno, node, &key))
+		{
+			set_search(clause, &key);
+			ask_open_index(clause, heap, index, verdict, left);
+		}
 		relation_close(index, AccessShareLock);
 		if (!chunk_is_read(verdict))
 			break;
 	}
 }
 
-bool
-chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages)
+/* ------------------------------------------------------ what a node asks about */
+
+static void
+make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
-	List	   *indexes = indexes_to_ask(clause, heap, snapshot);
+	const bool	any = IsA(clause, ScalarArrayOpExpr);
+	List	   *sides = any ? ((ScalarArrayOpExpr *) clause)->args :
+		IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : NIL;
+	Node	   *column = NULL;
 	ListCell   *cell;
 
-	foreach(cell, indexes)
+	memset(question, 0, sizeof *question);
+	if (is_orclause(clause) || is_andclause(clause))
 	{
-		QuestionKey *key;
-		Relation	index = open_to_ask(clause, heap, indexes, lfirst_oid(cell), &key);
-		ScanKeyData entry;
-		IndexScanDesc scan;
+		chunk_make_question(asking, question, ((BoolExpr *) clause)->args);
+		question->combines = ((BoolExpr *) clause)->boolop;
+		return;
+	}
+	question->combines = NOT_EXPR;
+	question->clause = clause;
+	question->number = asking->comparisons++;
+	question->by_value = true;
+	foreach(cell, sides)
+		if (contain_var_clause(lfirst(cell)))
+			column = lfirst(cell);
+		else
+			question->argument = lfirst(cell);
+	if (question->argument == NULL)
+		return;
+	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
+	column = chunk_without_relabels(column);
+	question->cache_key.parent = asking->parent;
+	question->cache_key.column = column != NULL && IsA(column, Var) ? ((Var *) column)->varattno : 0;
+	question->cache_key.any = any;
+	question->cache_key.locked_before = true;
+	question->cache_key.operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;
+	question->cache_key.collation = exprInputCollation(clause);
+}
 
-		if (index == NULL)
-			continue;
-		chunk_set_scan_key(&entry, key, value_of(clause, key));
-		scan = sb_index_beginscan_bitmap(index, snapshot, 1);
-		index_rescan(scan, &entry, 1, NULL, 0);
-		(void) index_getbitmap(scan, pages);
-		index_endscan(scan);
-		relation_close(index, AccessShareLock);
+void
+chunk_make_question(ChunkAsking *asking, ChunkQuestion *question, List *conditions)
+{
+	ListCell   *cell;
+
+	memset(question, 0, sizeof *question);
+	question->combines = AND_EXPR;
+	question->count = list_length(conditions);
+	question->parts = palloc(question->count * sizeof(ChunkQuestion) + 1);
+	foreach(cell, conditions)
+		make_part(asking, &question->parts[foreach_current_index(cell)], lfirst(cell));
+}
+
+void
+chunk_forget_values(ChunkQuestion *question)
+{
+	question->evaluated = false;
+	for (int i = 0; i < question->count; i++)
+		chunk_forget_values(&question->parts[i]);
+}
+
+void
+chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison)
+{
+	PlanState  *node = &asking->node->ps;
+	const Const *constant = (const Const *) comparison->argument;
+	MemoryContext caller;
+
+	if (comparison->evaluated || comparison->argument == NULL)
+		return;
+	comparison->evaluated = true;
+	if (IsA(constant, Const))
+	{
+		comparison->value = constant->constvalue;
+		comparison->isnull = constant->constisnull;
+		return;
+	}
+	caller = MemoryContextSwitchTo(node->state->es_query_cxt);
+	if (comparison->state == NULL)
+		comparison->state = ExecInitExpr(comparison->argument, node);
+	MemoryContextSwitchTo(asking->context);
+	comparison->value = ExecEvalExprSwitchContext(comparison->state, node->ps_ExprContext, &comparison->isnull);
+	if (!comparison->isnull)
+		comparison->value = datumCopy(comparison->value, comparison->by_value, comparison->length);
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * Returns the search for a comparison. It is used again if it was for the value that the comparison has now, maybe in
+ * another node.
+ */
+static ChunkClause *
+find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
+{
+	const EState *estate = asking->node->ps.state;
+	ChunkClause *search;
+
+	while (list_length(*asking->searches) <= comparison->number)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
+
+		search = palloc(sizeof(ChunkClause));
+		chunk_prepare_clause(search, NULL, 0);
+		*asking->searches = lappend(*asking->searches, search);
+		MemoryContextSwitchTo(caller);
+	}
+	search = list_nth(*asking->searches, comparison->number);
+	search->cache_key.chunk = InvalidOid;
+	if (search->search != NULL &&
+		(!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
+		 search->by_value != comparison->by_value ||
+		 memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
+		 !datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length)))
+		search->search = NULL;
+	search->clause = comparison->clause;
+	search->varno = ((Scan *) asking->node->ps.plan)->scanrelid;
+	search->value = comparison->value;
+	search->length = comparison->length;
+	search->by_value = comparison->by_value;
+	search->indexes = asking->indexes;
+	search->snapshot = estate->es_snapshot;
+	search->wants_reason = estate->es_instrument != 0;
+	search->wants_pages = asking->wants_pages;
+	search->number = comparison->cache_key.column != 0 ? chunk_cache_begin(estate->es_snapshot, true) : 0;
+	search->cache_key = comparison->cache_key;
+	return search;
+}
+
+static bool
+ask_comparison(ChunkAsking *asking, ChunkQuestion *comparison, Oid oid, ChunkVerdict *why, BfSpans *left)
+{
+	ChunkVerdict verdict;
+	ChunkClause *search;
+	Relation	table;
+
+	if (!asking->may_evaluate && !comparison->evaluated && comparison->argument != NULL &&
+		!chunk_is_plain_value((Node *) comparison->argument, asking->node->ps.state))
+	{
+		asking->left_out = true;
 		return true;
 	}
-	return false;
+	chunk_evaluate(asking, comparison);
+	if (comparison->isnull)
+		return false;			/* the operator is strict */
+	search = find_search(asking, comparison);
+	if (!chunk_ask_memory(search, oid, &verdict))
+	{
+		table = table_open(oid, IsParallelWorker() ? AccessShareLock : NoLock);
+		chunk_ask_clause(search, asking->node->ss_currentRelation, table, &verdict, left);
+		table_close(table, NoLock);
+	}
+	else if (left != NULL)
+		leave_few(left, &search->few);
+	if (!chunk_is_read(&verdict) || (left != NULL && left->count == 0))
+		return false;
+	*why = verdict;
+	return true;
+}
+
+/* Returns the pages that are in one of the two or in both. */
+static BfSpans
+unite(const BfSpans *a, const BfSpans *b)
+{
+	BfSpans		both = {0};
+	BlockNumber end = 0;		/* all pages before this one were looked at */
+
+	for (uint32 i = 0, k = 0; i < a->count || k < b->count;)
+	{
+		const BfSpan *span = k == b->count || (i < a->count && a->spans[i].first < b->spans[k].first) ?
+			&a->spans[i++] : &b->spans[k++];
+
+		if (span->end > end)
+			bf_index_add_span(&both, Max(span->first, end), span->end);
+		end = Max(end, span->end);
+	}
+	return both;
+}
+
+bool
+chunk_ask(ChunkAsking *asking, ChunkQuestion *question, Oid table, ChunkVerdict *why, BfSpans *left)
+{
+	BfSpans		of_arms = {0};
+	bool		any = false;
+
+	if (question->combines == NOT_EXPR)
+		return ask_comparison(asking, question, table, why, left);
+	for (int i = 0; i < question->count; i++)
+	{
+		BfSpans		of_arm = left != NULL ? *left : (BfSpans) {0};
+
+		if (question->combines == AND_EXPR)
+		{
+			if (!chunk_ask(asking, &question->parts[i], table, why, left))
+				return false;
+		}
+		else if (chunk_ask(asking, &question->parts[i], table, why, left != NULL ? &of_arm : NULL))
+		{
+			any = true;
+			if (left == NULL)
+				break;
+			of_arms = unite(&of_arms, &of_arm);
+		}
+	}
+	if (question->combines == OR_EXPR && left != NULL)
+		*left = of_arms;
+	return question->combines == AND_EXPR || any;
 }

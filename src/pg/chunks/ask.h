@@ -8,7 +8,7 @@
 
 #include "base/compat.h"
 
-#include "nodes/tidbitmap.h"
+#include "nodes/execnodes.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -27,7 +27,6 @@ typedef enum ChunkReason
 	CHUNK_INDEX_SAYS_NO,
 	/* it is read */
 	CHUNK_HAS_NO_INDEX,			/* it has no usable bf index that can answer */
-	CHUNK_IS_CHEAP,				/* only in plain queries: reading it is expected to cost no more than asking */
 	/*
 	 * only in plain queries (those without chunk_scan()): the plan that reads the chunk does not show what is searched
 	 * for; or no key may be asked about (keys_to_ask()); or no keys of a join could be used
@@ -57,112 +56,120 @@ chunk_is_read(const ChunkVerdict *verdict)
 /* Returns the reason as text. If an index gave the reason, the text names the index: bf index "i" says no. */
 extern char *chunk_reason_text(const ChunkVerdict *verdict);
 
-/* Returns the reason as text without the name of the index. EXPLAIN counts chunks by this text. */
-extern const char *chunk_reason_name(ChunkReason reason);
+/* The reasons as text, without the name of the index. EXPLAIN counts chunks by this text. */
+extern const char *const chunk_reason_names[CHUNK_REASONS];
 
-/*
- * Returns a text with the number of chunks that were read for each reason: "no bf index (2), the bf index says maybe
- * (1)". `because` has a count for each ChunkReason.
- */
-extern char *chunk_reasons_text(const int64 *because);
+/* Returns a text with those counts that are not 0: "no bf index (2), the bf index says maybe (1)". */
+extern char *chunk_counts_text(const char *const *names, const int64 *counts, int number);
 
 /* ------------------------------------------------------------------- asking */
 
-/*
- * Keys (chunk_question.h) about which many indexes are asked, one index after the other, and how the indexes are
- * asked. All fields are zero at first.
- */
-typedef struct ChunkAsker
-{
-	Snapshot	snapshot;		/* of the search */
-	BfSearch   *search;			/* the search for the keys */
-	/*
-	 * for a plain EXPLAIN, chunk_scan_explain() and estimates of the planner: no predicate lock is taken, and no
-	 * index scan is counted
-	 */
-	bool		explain_only;
-	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
-	bool		wants_pages;	/* `few` is to be set; with a cache it is set in any case */
-	ChunkCache *cache;			/* what is remembered of the indexes; NULL: there is no cache */
-	uint64		number;			/* the number that the cache has given the snapshot (chunk_cache_find()) */
-	BfPages		few;			/* the pages that the index asked last has named */
-} ChunkAsker;
-
-/*
- * Asks the index that is remembered for this chunk (chunk_cache.h), without opening the index or the chunk. `chunk` is
- * the OID of the chunk; Skip gives the OID of the index instead. The chunk is number `at`, from 0, of `count`
- * chunks that are asked one after the other.
- *
- * Returns true and sets *verdict and asker->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
- * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if no index was
- * asked in this search before, if nothing is remembered that is surely true for the snapshot, or if the index has
- * named more than BF_FEW_PAGES pages.
- */
-extern bool chunk_ask_memory(ChunkAsker *asker, Oid chunk, int at, int count, ChunkVerdict *verdict);
-
-/*
- * Asks an index whether the heap may hold rows that the snapshot sees and that satisfy the keys, and sets *verdict.
- * Its reason is CHUNK_HAS_NO_INDEX if the index is gone or no longer usable, or if the snapshot is not an MVCC
- * snapshot. Takes the predicate lock that an index scan would take, and counts as an index scan, unless
- * asker->explain_only is set. A cache may remember under the index's OID how the index is asked (chunk_cache_ask()).
- * REQUIRES: the heap is locked.
- */
-extern void chunk_ask_index(ChunkAsker *asker, Relation heap, Oid index, ChunkVerdict *verdict);
-
-/*
- * Sets *spans to the pages that may hold a row, as the index says that was asked last by chunk_ask_index() or
- * chunk_ask_memory(). Takes no predicate lock, and does not count as an index scan: that question did. Returns false if
- * the index can no longer be asked. REQUIRES: the heap is locked.
- */
-extern bool chunk_ask_for_pages(const ChunkAsker *asker, Relation heap, Oid index, BfSpans *spans);
-
-/*
- * Asks an index which pages of the heap may hold rows with one of the searched values in this column of the index.
- * Sets *spans to these pages. `search` comes from bf_index_begin_hashed_search(). Notes down in *patience whether
- * asking was of use. Takes the predicate lock of an index scan, and counts as an index scan. REQUIRES: the heap is
- * locked. Returns false if the index cannot tell:
- *
- * - the index is gone or no longer usable, or the snapshot is not an MVCC snapshot (then *spans is not set);
- * - there are too many values for the index's false-positive rate, or its column hashes items in another way than the
- *   search (then *spans has all pages of the heap).
- */
-extern bool chunk_ask_for_spans(Snapshot snapshot, BfSearch *search, Relation heap, Oid index, AttrNumber column,
-								BfPatience *patience, BfSpans *spans);
-
-/* A clause about which many tables are asked. It has one constant, which is not NULL, and one Var, with varno 1. */
+/* A comparison about which many tables are asked, one after the other. All fields are zero at first. */
 typedef struct ChunkClause
 {
-	Node	   *clause;
-	Datum		value;
-	Oid			method;			/* bf_index_am_oid(); InvalidOid if there are no indexes to ask */
-	ChunkOperator known;
-	ChunkAsker	asker;
+	Node	   *clause;			/* its columns are those of one table, the parent */
+	Index		varno;			/* the number of the table in it */
+	Datum		value;			/* which is searched for; not NULL */
+	int16		length;			/* of its type */
+	bool		by_value;
+	List	   *indexes;		/* OIDs of those that can answer, also partial ones; NIL: each table's own */
+	Snapshot	snapshot;
+	bool		explain_only;	/* for chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
+	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
+	bool		wants_pages;	/* find the pages also if they are more than few; this takes a second search */
+	uint64		number;			/* the number that the cache has given the snapshot; 0: the cache is not used */
+	ChunkCacheKey cache_key;	/* where it is remembered how the indexes are asked */
 
 	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */
-	MemoryContext context;		/* in which asker.search lives */
+	BfSearch   *search;
+	MemoryContext context;		/* in which it lives */
 	QuestionKey key;
 	ScanKeyData entry;
+	BfPages		few;			/* the pages that the index has named */
 } ChunkClause;
 
 /*
- * Sets up *clause for a condition (`node`) with this constant. The memory is taken from the current context, which
- * must live as long as *clause.
+ * Sets up *clause for a comparison (`node`, with varno 1) with this value, which must live as long as *clause. The
+ * memory is taken from the current context, which must live as long, too.
  */
 extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 
 /*
- * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
- * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and asker.few.attribute is 0. Of
- * the indexes that a cache may remember (chunk_cache_ask()), it remembers the last one, under the table's OID.
- * REQUIRES: the table is locked; for chunk_scan(), the table's storage is the one that the snapshot sees.
+ * Asks the index that is remembered for this table (chunk_cache.h), without opening the index or the table.
+ *
+ * Returns true and sets *verdict and clause->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
+ * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if no index was
+ * asked in this search before, if nothing is remembered that is surely true for the snapshot, or if the index has
+ * named more than BF_FEW_PAGES pages.
  */
-extern void chunk_ask_clause(ChunkClause *clause, Relation heap, Snapshot snapshot, ChunkVerdict *verdict);
+extern bool chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict);
 
 /*
- * Adds the pages that may hold rows which satisfy the clause to *pages, by the first index that can answer it. Returns
- * false if there is none. Takes the predicate lock of an index scan, and counts as one. REQUIRES: as
- * chunk_ask_clause().
+ * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
+ * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and clause->few.attribute is 0.
+ * Takes the predicate locks that index scans would take, and counts as such, unless clause->explain_only is set. Of the
+ * indexes that a cache may remember (chunk_cache_ask()), it remembers the last one. Leaves only those pages in *left
+ * that may hold a row, if `left` is not NULL. REQUIRES: the table, and its parent if it has one, are locked; for
+ * chunk_scan(), the table's storage is the one that the snapshot sees.
  */
-extern bool chunk_ask_bitmap(ChunkClause *clause, Relation heap, Snapshot snapshot, TIDBitmap *pages);
+extern void chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdict *verdict,
+							 BfSpans *left);
+
+/* Leaves only those pages in *spans that are in *other too. */
+extern void chunk_intersect(BfSpans *spans, const BfSpans *other);
+
+/* ------------------------------------------------------ what a node asks about */
+
+/*
+ * A condition, while a node is executed: AND or OR of others, or a comparison. It is made from an expression, and each
+ * comparison is asked by itself. One that no index answers says "maybe".
+ */
+typedef struct ChunkQuestion
+{
+	BoolExprType combines;		/* AND_EXPR or OR_EXPR of `parts`; NOT_EXPR: it has none, and is a comparison */
+	int			count;
+	struct ChunkQuestion *parts;
+
+	Node	   *clause;
+	Expr	   *argument;		/* what is evaluated; NULL: nothing */
+	ExprState  *state;
+	int			number;			/* comparisons are counted from 0 */
+	int16		length;			/* of the argument's type */
+	bool		by_value;
+	ChunkCacheKey cache_key;	/* `operator` is InvalidOid if there is no argument, `column` 0 if it is no column */
+	/* for one scan: */
+	bool		evaluated;
+	bool		isnull;			/* no row satisfies the comparison */
+	Datum		value;			/* in ChunkAsking.context */
+} ChunkQuestion;
+
+/* A node that asks, with the tables that it scans. The scan's current relation has the columns of the conditions. */
+typedef struct ChunkAsking
+{
+	ScanState  *node;
+	MemoryContext context;		/* for what lives as long as the values */
+	List	  **searches;		/* ChunkClauses, by the numbers of comparisons; Skips share theirs */
+	List	   *indexes;		/* as in ChunkClause */
+	bool		wants_pages;	/* as in ChunkClause */
+	Oid			parent;			/* as in ChunkCacheKey */
+	int			comparisons;	/* how many there are */
+	bool		may_evaluate;	/* if it is not set, only values are used whose evaluation runs nothing that may fail */
+	bool		left_out;		/* so a comparison was left out, and has said "maybe" */
+} ChunkAsking;
+
+/* Makes a question (an AND) of these conditions. */
+extern void chunk_make_question(ChunkAsking *asking, ChunkQuestion *question, List *conditions);
+
+/* Forgets the values, for the next scan. */
+extern void chunk_forget_values(ChunkQuestion *question);
+
+/* Evaluates the argument of a comparison, unless this was done in this scan. */
+extern void chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison);
+
+/*
+ * May this table hold rows that satisfy the condition? If it may, sets *why. If `left` is not NULL, leaves only those
+ * pages in *left that may hold one. REQUIRES: the table is locked, unless this is a parallel worker.
+ */
+extern bool chunk_ask(ChunkAsking *asking, ChunkQuestion *question, Oid table, ChunkVerdict *why, BfSpans *left);
 
 #endif

@@ -49,26 +49,12 @@ may_look(const ChunkScan *scan)
 static void
 ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
-	TupleDesc	columns = RelationGetDescr(chunk);
-	const char *name;
-
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	scan->index_clause.asker.few.attribute = 0;
+	scan->index_clause.few.attribute = 0;
 	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
-
-	/*
-	 * The clause's Var must have the number that the column has in the chunk. In most chunks this is its number in
-	 * the parent. A column may have been renamed since the scan began, but its name is the same in the parent and in
-	 * all chunks.
-	 */
-	name = NameStr(TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->attname);
-	if (scan->column > columns->natts ||
-		strcmp(NameStr(TupleDescAttr(columns, scan->column - 1)->attname), name) != 0)
-		scan->var->varattno = get_attnum(RelationGetRelid(chunk), name);
-	scan->index_clause.asker.wants_pages = may_look(scan);
-	chunk_ask_clause(&scan->index_clause, chunk, GetActiveSnapshot(), verdict);
-	scan->var->varattno = scan->column;
+	scan->index_clause.snapshot = GetActiveSnapshot();
+	chunk_ask_clause(&scan->index_clause, scan->parent, chunk, verdict, NULL);
 }
 
 /* Sets *verdict: may the chunk hold a row that matches? */
@@ -176,19 +162,18 @@ open_chunk(ChunkScan *scan, Oid oid)
 void
 chunk_use_cache(ChunkScan *scan)
 {
-	ChunkCacheKey key;
+	ChunkCacheKey *key = &scan->index_clause.cache_key;
 
 	/* The cache is not used with a summary table, which is asked first. */
 	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return;
-	memset(&key, 0, sizeof key);
-	key.parent = RelationGetRelid(scan->parent);
-	key.column = scan->column;
-	key.any = scan->any;
-	key.operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
-	key.collation = exprInputCollation((Node *) scan->clause);
-	scan->index_clause.asker.cache = chunk_cache_find(&key, GetActiveSnapshot(), &scan->index_clause.asker.number);
+	key->parent = RelationGetRelid(scan->parent);
+	key->column = scan->column;
+	key->any = scan->any;
+	key->operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
+	key->collation = exprInputCollation((Node *) scan->clause);
+	scan->index_clause.number = chunk_cache_begin(GetActiveSnapshot(), false);
 }
 
 /* Closes a chunk, and unlocks it if `unlock` is set and it need not stay locked. */
@@ -204,7 +189,7 @@ static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 {
 	const Oid	oid = list_nth_oid(scan->chunks, number);
-	ChunkAsker *asker = &scan->index_clause.asker;
+	ChunkClause *clause = &scan->index_clause;
 	MemoryContext caller;
 	Relation	chunk;
 	bool		known;
@@ -212,7 +197,7 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 
 	CHECK_FOR_INTERRUPTS();
 	memset(verdict, 0, sizeof *verdict);
-	known = chunk_ask_memory(asker, oid, number, list_length(scan->chunks), verdict);
+	known = chunk_ask_memory(clause, oid, verdict);
 	if (known && !chunk_is_read(verdict))
 		return NULL;
 	caller = MemoryContextSwitchTo(scan->chunk_context);
@@ -224,10 +209,10 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	}
 	chunk_require_readable(chunk);
 	/* before the chunk was locked, another transaction may have changed it */
-	if (!known || !chunk_cache_is_fresh(asker->cache, oid))
+	if (!known || !chunk_cache_is_fresh(&clause->cache_key))
 		judge(scan, chunk, verdict);
 	in_vain = chunk_is_read(verdict) && may_look(scan) &&
-		!chunk_look(chunk, asker->search, &asker->few, GetActiveSnapshot());
+		!chunk_look(chunk, clause->search, &clause->few, GetActiveSnapshot());
 	MemoryContextSwitchTo(caller);
 	if (!in_vain)
 		return chunk;

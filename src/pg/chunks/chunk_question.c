@@ -1,5 +1,5 @@
 /*
- * chunk_question.c: finds the questions that the `bf` indexes of a chunk can answer, and opens chunks and their
+ * chunk_question.c: finds the conditions that the `bf` indexes of a chunk can answer, and opens chunks and their
  * indexes. See chunk_question.h.
  */
 #include "chunks/chunk_question.h"
@@ -7,6 +7,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -76,8 +77,8 @@ chunk_open_index(Relation heap, Oid oid, Oid method)
 
 /* -------------------------------------------------------------------- keys */
 
-static Node *
-without_relabels(Node *node)
+Node *
+chunk_without_relabels(Node *node)
 {
 	while (node != NULL && IsA(node, RelabelType))
 		node = (Node *) ((RelabelType *) node)->arg;
@@ -90,7 +91,7 @@ is_index_column(const IndexOptInfo *index, int column, Index varno, Node *operan
 {
 	int			number = 0;
 
-	operand = without_relabels(operand);
+	operand = chunk_without_relabels(operand);
 	if (operand == NULL)
 		return false;
 	if (IsA(operand, Var))
@@ -104,336 +105,220 @@ is_index_column(const IndexOptInfo *index, int column, Index varno, Node *operan
 		return false;
 	for (int i = 0; i < column; i++)
 		number += index->indexkeys[i] == 0;
-	return equal(without_relabels(list_nth(index->indexprs, number)), operand);
-}
-
-static bool
-has_column_of(Node *node, const Index *varno)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varno == *varno;
-	return expression_tree_walker(node, has_column_of, (void *) varno);
+	return equal(chunk_without_relabels(list_nth(index->indexprs, number)), operand);
 }
 
 /* Can the expression be evaluated without a row of the table, and has it the same value for all its rows? */
 static bool
 is_argument(Node *node, Index varno)
 {
-	return !has_column_of(node, &varno) && !contain_volatile_functions(node) && !contain_subplans(node);
+	return !bms_is_member(varno, pull_varnos(NULL, node)) && !contain_volatile_functions(node) &&
+		!contain_subplans(node);
 }
 
 /*
- * Can this column of an index answer the operator under this collation? The operator must be in the column's operator
- * family, and the collation must be the column's, if the column has one. The operator's function must be immutable:
- * with any other function the executor could find other rows than the index. And it must be strict: the callers take
- * it for granted that no row matches a value that is NULL, and no NULL in the column matches any value.
+ * Sets what a key says of its operator, and returns whether the column of the index can answer this operator under the
+ * key's collation. The operator must be in the column's operator family, and the collation must be the column's, if
+ * the column has one. The operator's function must be immutable: with any other function the executor could find other
+ * rows than the index. And it must be strict: the callers take it for granted that no row matches a value that is
+ * NULL, and no NULL in the column matches any value.
  */
 static bool
-is_answerable(const IndexOptInfo *index, int column, Oid operator, Oid collation, ChunkOperator *known)
+set_operator(const IndexOptInfo *index, QuestionKey *key, Oid operator)
 {
-	Oid			family = index->opfamily[column];
+	const int	column = key->column - 1;
+	int			strategy;
+	Oid			left_type;
 
-	if (OidIsValid(index->indexcollations[column]) && index->indexcollations[column] != collation)
+	if ((OidIsValid(index->indexcollations[column]) && index->indexcollations[column] != key->collation) ||
+		!op_in_opfamily(operator, index->opfamily[column]))
 		return false;
-	if (known->family != family || known->operator != operator)
-	{
-		int			strategy = 0;
-		Oid			left_type;
-
-		known->family = family;
-		known->operator = operator;
-		if (op_in_opfamily(operator, family))
-			get_op_opfamily_properties(operator, family, false, &strategy, &left_type, &known->right_type);
-		known->function = get_opcode(operator);
-		known->strategy = strategy != 0 && func_volatile(known->function) == PROVOLATILE_IMMUTABLE &&
-			func_strict(known->function) ? strategy : InvalidStrategy;
-	}
-	return known->strategy != InvalidStrategy;
+	get_op_opfamily_properties(operator, index->opfamily[column], false, &strategy, &left_type, &key->subtype);
+	key->strategy = strategy;
+	key->function = get_opcode(operator);
+	return func_volatile(key->function) == PROVOLATILE_IMMUTABLE && func_strict(key->function);
 }
 
 /*
- * Returns the key that a clause without an operator gives for a boolean column of the index, or NULL. The planner
- * turns "operand = true" into "operand", and "operand = false" into "NOT operand".
+ * Sets the argument, operator and collation of a key for this column of the index, and returns whether the comparison
+ * "operand operator argument" gives it. Without an operator it is "operand IS NULL".
  */
-static QuestionKey *
-key_of_boolean_clause(const IndexOptInfo *index, int column, Index varno, Node *clause, ChunkOperator *known)
+static bool
+set_key(const IndexOptInfo *index, int column, Index varno, Node *operand, Oid operator, Oid collation, Expr *argument,
+		QuestionKey *key)
 {
-	QuestionKey *key = palloc0(sizeof(QuestionKey));
-	bool		value = true;
-
-	key->column = column + 1;
-	if (is_notclause(clause))
-	{
-		value = false;
-		clause = (Node *) get_notclausearg(clause);
-	}
-	else if (IsA(clause, BooleanTest))
-	{
-		BooleanTest *test = (BooleanTest *) clause;
-
-		if (test->booltesttype == IS_FALSE)
-			value = false;
-		else if (test->booltesttype == IS_UNKNOWN)
-			key->flags = SK_ISNULL | SK_SEARCHNULL;
-		else if (test->booltesttype != IS_TRUE)
-			return NULL;
-		clause = (Node *) test->arg;
-	}
-	if (!is_index_column(index, column, varno, clause))
-		return NULL;
-	if (key->flags != 0)
-		return key;
-	if (!is_answerable(index, column, BooleanEqualOperator, InvalidOid, known))
-		return NULL;
-	key->argument = (Expr *) makeBoolConst(value, false);
-	key->strategy = known->strategy;
-	key->subtype = known->right_type;
-	key->function = known->function;
-	return key;
+	if (!is_index_column(index, column, varno, operand))
+		return false;
+	*key = (QuestionKey) {.column = column + 1, .collation = collation, .argument = argument};
+	if (argument != NULL)
+		return set_operator(index, key, operator) && is_argument((Node *) argument, varno);
+	key->flags = SK_ISNULL | SK_SEARCHNULL;
+	return true;
 }
 
-/* The key that a clause gives for a column of the index, or NULL. */
-static QuestionKey *
-key_of_clause(const IndexOptInfo *index, int column, Index varno, Node *clause, ChunkOperator *known)
+/*
+ * As set_key(), for a clause without an operator and a boolean column. The planner turns "operand = true" into
+ * "operand", and "operand = false" into "NOT operand".
+ */
+static bool
+set_boolean_key(const IndexOptInfo *index, int column, Index varno, Node *clause, QuestionKey *key)
 {
-	QuestionKey key = {.column = column + 1};
-	Oid			operator;
+	const bool	is_test = IsA(clause, BooleanTest);
+	const BoolTestType test = is_test ? ((BooleanTest *) clause)->booltesttype : IS_TRUE;
+	Expr	   *value = (Expr *) makeBoolConst(!is_notclause(clause) && test != IS_FALSE, false);
 
-	if (index->opcintype[column] == BOOLOID)
-	{
-		QuestionKey *of_boolean = key_of_boolean_clause(index, column, varno, clause, known);
+	if (test != IS_TRUE && test != IS_FALSE && test != IS_UNKNOWN)
+		return false;
+	return set_key(index, column, varno, is_notclause(clause) ? (Node *) get_notclausearg(clause) :
+				   is_test ? (Node *) ((BooleanTest *) clause)->arg : clause,
+				   BooleanEqualOperator, InvalidOid, test == IS_UNKNOWN ? NULL : value, key);
+}
 
-		if (of_boolean != NULL)
-			return of_boolean;
-	}
+/* Sets the key that a clause gives for a column of the index, and returns whether there is one. */
+static bool
+find_key(const IndexOptInfo *index, int column, Index varno, Node *clause, QuestionKey *key)
+{
+	if (index->opcintype[column] == BOOLOID && set_boolean_key(index, column, varno, clause, key))
+		return true;
 	if (IsA(clause, OpExpr) && list_length(((OpExpr *) clause)->args) == 2)
 	{
 		OpExpr	   *comparison = (OpExpr *) clause;
 		Node	   *left = linitial(comparison->args);
 		Node	   *right = lsecond(comparison->args);
 
-		operator = comparison->opno;
-		key.collation = comparison->inputcollid;
-		if (is_index_column(index, column, varno, right))
-		{
-			Node	   *swap = left;
-
-			left = right;
-			right = swap;
-			operator = get_commutator(operator);
-			if (!OidIsValid(operator))
-				return NULL;
-		}
-		else if (!is_index_column(index, column, varno, left))
-			return NULL;
-		key.argument = (Expr *) right;
+		return set_key(index, column, varno, left, comparison->opno, comparison->inputcollid, (Expr *) right, key) ||
+			set_key(index, column, varno, right, get_commutator(comparison->opno), comparison->inputcollid,
+					(Expr *) left, key);
 	}
-	else if (IsA(clause, ScalarArrayOpExpr))
+	if (IsA(clause, ScalarArrayOpExpr))
 	{
 		ScalarArrayOpExpr *comparison = (ScalarArrayOpExpr *) clause;
 
-		if (!comparison->useOr || !is_index_column(index, column, varno, linitial(comparison->args)))
-			return NULL;
-		operator = comparison->opno;
-		key.flags = SK_SEARCHARRAY;
-		key.collation = comparison->inputcollid;
-		key.argument = lsecond(comparison->args);
+		if (!comparison->useOr || !set_key(index, column, varno, linitial(comparison->args), comparison->opno,
+										   comparison->inputcollid, lsecond(comparison->args), key))
+			return false;
+		key->flags = SK_SEARCHARRAY;
+		return true;
 	}
-	else if (IsA(clause, NullTest))
-	{
-		NullTest   *test = (NullTest *) clause;
-
-		if (test->nulltesttype != IS_NULL || test->argisrow ||
-			!is_index_column(index, column, varno, (Node *) test->arg))
-			return NULL;
-		key.flags = SK_ISNULL | SK_SEARCHNULL;
-		return memcpy(palloc(sizeof key), &key, sizeof key);
-	}
-	else
-		return NULL;
-	if (!is_answerable(index, column, operator, key.collation, known) || !is_argument((Node *) key.argument, varno))
-		return NULL;
-	key.strategy = known->strategy;
-	key.subtype = known->right_type;
-	key.function = known->function;
-	return memcpy(palloc(sizeof key), &key, sizeof key);
+	return IsA(clause, NullTest) && ((NullTest *) clause)->nulltesttype == IS_NULL &&
+		!((NullTest *) clause)->argisrow &&
+		set_key(index, column, varno, (Node *) ((NullTest *) clause)->arg, InvalidOid, InvalidOid, NULL, key);
 }
 
-/*
- * Like chunk_keys_of_index(). All wanted rows satisfy the clauses `given` too: a partial index can be asked if both
- * lists together imply its predicate.
- */
-static List *
-keys_of_index(const IndexOptInfo *index, Index varno, List *clauses, List *given, ChunkOperator *known)
+bool
+chunk_find_key(const IndexOptInfo *index, Index varno, Node *clause, QuestionKey *key)
 {
-	List	   *keys = NIL;
-
 	for (int column = 0; column < index->nkeycolumns; column++)
-	{
-		ListCell   *cell;
+		if (find_key(index, column, varno, clause, key))
+			return index->indpred == NIL || index->predOK ||
+				predicate_implied_by(index->indpred, list_make1(clause), false);
+	return false;
+}
 
-		foreach(cell, clauses)
+Node *
+chunk_answered_part(const List *indexes, Index varno, Node *condition, List **used)
+{
+	List	   *parts = NIL;
+	const int	used_before = used != NULL ? list_length(*used) : 0;
+	const ListCell *cell;
+	bool		found = false;
+
+	if (is_andclause(condition) || is_orclause(condition))
+	{
+		foreach(cell, ((BoolExpr *) condition)->args)
 		{
-			QuestionKey *key = key_of_clause(index, column, varno, lfirst(cell), known);
+			Node	   *part = chunk_answered_part(indexes, varno, lfirst(cell), used);
 
-			if (key != NULL)
-				keys = lappend(keys, key);
+			if (part != NULL)
+				parts = lappend(parts, part);
+			else if (is_orclause(condition))
+			{
+				if (used != NULL)
+					*used = list_truncate(*used, used_before);
+				return NULL;
+			}
 		}
+		return parts == NIL ? NULL : is_orclause(condition) ? (Node *) make_orclause(parts) :
+			(Node *) make_ands_explicit(parts);
 	}
-	if (keys == NIL || index->indpred == NIL ||
-		predicate_implied_by(index->indpred, list_concat_copy(clauses, given), false))
-		return keys;
-	return NIL;
-}
-
-List *
-chunk_keys_of_index(const IndexOptInfo *index, Index varno, List *clauses, ChunkOperator *known)
-{
-	return keys_of_index(index, varno, clauses, NIL, known);
-}
-
-/* -------------------------------------------------------------- questions */
-
-static List *questions(const List *indexes, Index varno, List *clauses, List *given, ChunkFinder *finder);
-
-/* Returns the question that an OR gives, or NULL if one of its arms gives none. */
-static ChunkQuestion *
-question_of_or(const List *indexes, Index varno, BoolExpr *clause, List *given, ChunkFinder *finder)
-{
-	ChunkQuestion *question = palloc0(sizeof(ChunkQuestion));
-	ListCell   *cell;
-
-	foreach(cell, clause->args)
-	{
-		Node	   *arm = lfirst(cell);
-		List	   *of_arm = questions(indexes, varno,
-									   is_andclause(arm) ? ((BoolExpr *) arm)->args : list_make1(arm), given, finder);
-
-		if (of_arm == NIL)
-			return NULL;
-		question->arms = lappend(question->arms, of_arm);
-	}
-	return question;
-}
-
-static List *
-questions(const List *indexes, Index varno, List *clauses, List *given, ChunkFinder *finder)
-{
-	List	   *result = NIL;
-	ListCell   *cell;
-
 	foreach(cell, indexes)
 	{
 		const IndexOptInfo *index = lfirst_node(IndexOptInfo, cell);
-		List	   *keys;
+		QuestionKey key;
 
-		if (index->relam != finder->method || index->hypothetical)
+		if (!chunk_find_key(index, varno, condition, &key))
 			continue;
-		keys = keys_of_index(index, varno, clauses, given, &finder->operator);
-		if (keys != NIL)
-		{
-			ChunkQuestion *question = palloc0(sizeof(ChunkQuestion));
-
-			question->index = index->indexoid;
-			question->keys = keys;
-			result = lappend(result, question);
-		}
+		found = true;
+		if (used != NULL)
+			*used = list_append_unique_oid(*used, index->indexoid);
 	}
-	foreach(cell, clauses)
-	{
-		ChunkQuestion *question;
-
-		if (!is_orclause(lfirst(cell)))
-			continue;
-		question = question_of_or(indexes, varno, lfirst(cell), list_concat_copy(given, clauses), finder);
-		if (question != NULL)
-			result = lappend(result, question);
-	}
-	return result;
+	return found ? condition : NULL;
 }
 
-/* Finds the method once. Returns false if the database has none, so that no index can be asked. */
-static bool
-find_method(ChunkFinder *finder)
+/* -------------------------------------------------------------- indexes */
+
+static Oid *
+copy_oids(const Oid *oids, int count)
 {
-	if (!OidIsValid(finder->method))
-		finder->method = bf_index_am_oid();
-	return OidIsValid(finder->method);
-}
-
-List *
-chunk_questions(const List *indexes, Index varno, const List *clauses, ChunkFinder *finder)
-{
-	List	   *bare = NIL;
-	const ListCell *cell;
-
-	if (indexes == NIL || clauses == NIL || !find_method(finder))
-		return NIL;
-	foreach(cell, clauses)
-	{
-		Node	   *clause = lfirst(cell);
-
-		bare = lappend(bare, IsA(clause, RestrictInfo) ? (Node *) ((RestrictInfo *) clause)->clause : clause);
-	}
-	return questions(indexes, varno, bare, NIL, finder);
+	return memcpy(palloc(count * sizeof(Oid)), oids, count * sizeof(Oid));
 }
 
 IndexOptInfo *
 chunk_index_info(Relation index, Index varno)
 {
+	const int	count = IndexRelationGetNumberOfKeyAttributes(index);
 	IndexOptInfo *info = makeNode(IndexOptInfo);
 
 	info->indexoid = RelationGetRelid(index);
-	info->relam = index->rd_rel->relam;
-	info->nkeycolumns = info->ncolumns = IndexRelationGetNumberOfKeyAttributes(index);
-	info->indexkeys = palloc(info->ncolumns * sizeof(int));
-	for (int i = 0; i < info->ncolumns; i++)
+	info->nkeycolumns = count;
+	info->indexkeys = palloc(count * sizeof(int));
+	for (int i = 0; i < count; i++)
 		info->indexkeys[i] = index->rd_index->indkey.values[i];
-	info->indexcollations = index->rd_indcollation;
-	info->opfamily = index->rd_opfamily;
-	info->opcintype = index->rd_opcintype;
+	info->indexcollations = copy_oids(index->rd_indcollation, count);
+	info->opfamily = copy_oids(index->rd_opfamily, count);
+	info->opcintype = copy_oids(index->rd_opcintype, count);
 	info->indexprs = RelationGetIndexExpressions(index);
 	info->indpred = RelationGetIndexPredicate(index);
-	if (varno != 1)
-	{
-		ChangeVarNodes((Node *) info->indexprs, 1, varno, 0);
-		ChangeVarNodes((Node *) info->indpred, 1, varno, 0);
-	}
+	ChangeVarNodes((Node *) info->indexprs, 1, varno, 0);
+	ChangeVarNodes((Node *) info->indpred, 1, varno, 0);
 	return info;
 }
 
-void
-chunk_set_scan_key(ScanKey entry, const QuestionKey *key, Datum value)
+List *
+chunk_indexes_of(Oid table, Index varno)
 {
-	ScanKeyEntryInitialize(entry, key->flags, key->column, key->strategy, key->subtype, key->collation, key->function,
-						   value);
+	Oid			method = bf_index_am_oid();
+	Relation	relation = table_open(table, NoLock);
+	List	   *result = NIL;
+	ListCell   *cell;
+
+	if (OidIsValid(method))
+		foreach(cell, RelationGetIndexList(relation))
+			if (chunk_has_method(lfirst_oid(cell), method))
+			{
+				Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+
+				result = lappend(result, chunk_index_info(index, varno));
+				index_close(index, NoLock);
+			}
+	table_close(relation, NoLock);
+	return result;
 }
 
 bool
-chunk_find_parameters(Node *node, Bitmapset **parameters)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*parameters = bms_add_member(*parameters, ((Param *) node)->paramid);
-	return expression_tree_walker(node, chunk_find_parameters, parameters);
-}
-
-bool
-chunk_is_plain_value(const Node *node)
+chunk_is_plain_value(const Node *node, const EState *estate)
 {
 	ListCell   *cell;
 
-	while (IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = chunk_without_relabels((Node *) node);
 	if (IsA(node, ArrayExpr) && !((const ArrayExpr *) node)->multidims)
 	{
 		foreach(cell, ((const ArrayExpr *) node)->elements)
-			if (!chunk_is_plain_value(lfirst(cell)))
+			if (!chunk_is_plain_value(lfirst(cell), estate))
 				return false;
 		return true;
 	}
+	if (IsA(node, Param) && ((const Param *) node)->paramkind == PARAM_EXEC && estate != NULL)
+		return estate->es_param_exec_vals[((const Param *) node)->paramid].execPlan == NULL;
 	return IsA(node, Const) || IsA(node, Param);
 }

@@ -185,6 +185,24 @@ read_chunk(const Query *of_parent, Relation parent, Relation chunk, DestReceiver
 
 /* --------------------------------------------------------------------- the functions */
 
+/* Raises an error if the number or the types of the parent's columns were changed before the parent was locked. */
+static void
+require_expected_columns(Relation parent, TupleDesc expected)
+{
+	TupleDesc	columns = RelationGetDescr(parent);
+	bool		same = expected == NULL || expected->natts == columns->natts;
+
+	for (int i = 0; same && expected != NULL && i < columns->natts; i++)
+		same = TupleDescAttr(expected, i)->attisdropped ||
+			TupleDescAttr(expected, i)->atttypid == TupleDescAttr(columns, i)->atttypid;
+	if (!same)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not scan the chunks of \"%s\" because its columns were changed meanwhile",
+						RelationGetRelationName(parent)),
+				 errhint("Try the query again.")));
+}
+
 static Datum
 scan_chunks(FunctionCallInfo fcinfo, bool any)
 {
@@ -198,6 +216,7 @@ scan_chunks(FunctionCallInfo fcinfo, bool any)
 	chunk_scan_begin(&scan, fcinfo, any, false);
 	chunk_use_cache(&scan);
 	InitMaterializedSRF(fcinfo, 0); /* the parent is locked, so its row type does not change any more */
+	require_expected_columns(scan.parent, set->expectedDesc);
 	SetTuplestoreDestReceiverParams(rows, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL, NULL);
 	query = scan.clause != NULL ? make_query(&scan) : NULL;
 	while (query != NULL && (chunk = chunk_next(&scan, &verdict)) != NULL)

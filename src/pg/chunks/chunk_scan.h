@@ -38,9 +38,8 @@ typedef struct ChunkScan
 	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
 	bool		explains;		/* this is chunk_scan_explain() */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
-	Var		   *var;			/* left side of the comparison, without the casts around it */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
-	/* the comparison, as indexes are asked about it; asker.few has the pages that the index asked last has named */
+	/* the comparison, as indexes are asked about it; `few` has the pages that the index asked last has named */
 	ChunkClause index_clause;
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */

@@ -326,9 +326,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	free_parsestate(pstate);
 
 	sides = scan->any ? castNode(ScalarArrayOpExpr, clause)->args : castNode(OpExpr, clause)->args;
-	left = linitial(sides);
-	while (IsA(left, RelabelType))
-		left = (Node *) ((RelabelType *) left)->arg;
+	left = chunk_without_relabels(linitial(sides));
 	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
 	if (scan->item == NULL)
 		ereport(ERROR,
@@ -340,10 +338,9 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	if (scan->item->constisnull)
 		return;
 	lsecond(sides) = scan->item;
-	scan->var = (Var *) left;
 	scan->clause = clause;
 	chunk_prepare_clause(&scan->index_clause, (Node *) clause, scan->item->constvalue);
-	scan->index_clause.asker.explain_only = scan->index_clause.asker.wants_reason = scan->explains;
+	scan->index_clause.explain_only = scan->index_clause.wants_reason = scan->explains;
 }
 
 /*

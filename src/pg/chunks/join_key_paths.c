@@ -17,10 +17,8 @@
  */
 #include "chunks/skip_paths.h"
 
-#include <math.h>
-
-#include "access/relation.h"
 #include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/appendinfo.h"
 #include "optimizer/clauses.h"
@@ -35,6 +33,7 @@
 #include "chunks/join_keys.h"
 #include "index/handler.h"
 #include "index/keys.h"
+#include "index/sizes.h"
 
 /*
  * With the nodes the inner side is run first, also where the outer side turns out to be empty. The nodes can save
@@ -51,14 +50,15 @@
  */
 #define MOST_SHARE_WITH_KEYS 0.9
 
+/* A page of an index has a line of the filters of so many ranges: a group. */
+#define RANGES_PER_GROUP 125
+
 static set_join_pathlist_hook_type previous_set_join_pathlist;
 
 struct JoinKeysSource
 {
 	int			parameter;		/* -1 as long as no plan was made */
-	List	   *expressions;	/* of the inner side, one for each set */
-	List	   *types;			/* of each set */
-	List	   *collations;
+	List	   *sets;			/* RelabelTypes: the values of an expression are hashed as its type */
 };
 
 /* A clause of the join whose inner side is collected. */
@@ -67,8 +67,7 @@ typedef struct CollectedClause
 	RestrictInfo *clause;
 	Node	   *inner;			/* the inner side of the clause */
 	Index		table;			/* the table whose columns are on the outer side */
-	double		rows;			/* how many of its rows are expected to have a partner */
-	double		all;			/* how many rows it has, with its children */
+	double		share;			/* of the rows of this table that are expected to have a partner */
 } CollectedClause;
 
 /* What is built. */
@@ -78,9 +77,6 @@ typedef struct Build
 	JoinKeysSource *source;
 	List	   *clauses;		/* CollectedClauses */
 	double		keys;			/* how many are expected */
-	bool		is_expected;	/* `expected` is set, from the first index that was found */
-	BfExpectation expected;
-	ChunkFinder finder;
 	bool		any;			/* a table will be asked */
 } Build;
 
@@ -101,14 +97,14 @@ join_keys_parameter(PlannerInfo *root, JoinKeysSource *source)
 static int
 number_of_set(JoinKeysSource *source, Node *expression, Oid type, Oid collation)
 {
-	for (int i = 0; i < list_length(source->expressions); i++)
-		if (list_nth_oid(source->types, i) == type && list_nth_oid(source->collations, i) == collation &&
-			equal(list_nth(source->expressions, i), expression))
-			return i;
-	source->expressions = lappend(source->expressions, expression);
-	source->types = lappend_oid(source->types, type);
-	source->collations = lappend_oid(source->collations, collation);
-	return list_length(source->expressions) - 1;
+	RelabelType *set = makeRelabelType((Expr *) expression, type, -1, collation, COERCE_IMPLICIT_CAST);
+	ListCell   *cell;
+
+	foreach(cell, source->sets)
+		if (equal(lfirst(cell), set))
+			return foreach_current_index(cell);
+	source->sets = lappend(source->sets, set);
+	return list_length(source->sets) - 1;
 }
 
 /* ------------------------------------------------------------------------- one table */
@@ -121,47 +117,14 @@ static bool
 find_type(const IndexOptInfo *info, const QuestionKey *key, Oid *type)
 {
 	const int	column = key->column - 1;
-	Relation	index;
 
 	if (key->flags != 0 || key->strategy != BF_EQUAL_STRATEGY ||
 		OidIsValid(get_opfamily_proc(info->opfamily[column], info->opcintype[column], info->opcintype[column],
 									 BF_EXTRACT_VALUE_PROC)))
 		return false;
-	*type = key->subtype;
-	if (!OidIsValid(*type) || IsPolymorphicType(*type))
-		*type = info->opcintype[column];
-	if (IsPolymorphicType(*type))
-	{
-		index = relation_open(info->indexoid, NoLock);	/* the planner has locked it */
-		*type = bf_index_item_type(index, column);
-		relation_close(index, NoLock);
-	}
+	/* the two sides of an operator for arrays or ranges of all types have the same type */
+	*type = IsPolymorphicType(key->subtype) ? getBaseType(exprType((Node *) key->argument)) : key->subtype;
 	return true;
-}
-
-static const IndexOptInfo *
-info_of(const RelOptInfo *rel, Oid index)
-{
-	ListCell   *cell;
-
-	foreach(cell, rel->indexlist)
-		if (lfirst_node(IndexOptInfo, cell)->indexoid == index)
-			return lfirst(cell);
-	return NULL;
-}
-
-/* Sets what is expected of an index that is asked about the keys. All indexes are taken to be like the first one. */
-static bool
-set_expected(Build *build, Oid oid, AttrNumber column)
-{
-	if (!build->is_expected)
-	{
-		Relation	index = relation_open(oid, NoLock);
-
-		build->is_expected = bf_index_expect(index, column, build->keys, &build->expected);
-		relation_close(index, NoLock);
-	}
-	return build->is_expected;
 }
 
 /*
@@ -173,59 +136,48 @@ clause_for(PlannerInfo *root, Node *clause, Index table, RelOptInfo *rel)
 {
 	if (table == rel->relid)
 		return clause;
-	if (!bms_is_member(table, rel->top_parent_relids))
-		return NULL;
-#if PG_VERSION_NUM >= 160000
-	return adjust_appendrel_attrs_multilevel(root, clause, rel, rel->top_parent);
-#else
-	return adjust_appendrel_attrs_multilevel(root, clause, rel->relids, rel->top_parent_relids);
-#endif
+	return bms_is_member(table, rel->top_parent_relids) ? sb_adjust_to_child(root, clause, rel) : NULL;
 }
 
-/*
- * Finds an index of a table that can be asked about the keys of a clause. Returns what the Skip will ask, or NULL.
- * Lowers *share to the share of the table that is expected to be left.
- */
+/* Finds an index of a table that can be asked about the keys of a clause. Returns what the Skip will ask, or NULL. */
 static SkipJoinKey *
-find_key(Build *build, RelOptInfo *rel, const CollectedClause *collected, double *share)
+find_key(Build *build, RelOptInfo *rel, const List *indexes, const CollectedClause *collected)
 {
 	Node	   *clause = clause_for(build->root, (Node *) collected->clause->clause, collected->table, rel);
-	ListCell   *cell;
-	ListCell   *inner;
+	const ListCell *cell;
 
 	if (clause == NULL || !restriction_is_securely_promotable(collected->clause, rel))
 		return NULL;
-	foreach(cell, chunk_questions(rel->indexlist, rel->relid,
-								  lcons(clause, extract_actual_clauses(rel->baserestrictinfo, false)), &build->finder))
+	foreach(cell, indexes)
 	{
-		const ChunkQuestion *question = lfirst(cell);
+		const IndexOptInfo *index = lfirst(cell);
+		QuestionKey key;
+		SkipJoinKey *found;
+		Oid			type;
 
-		foreach(inner, question->keys)
-		{
-			const QuestionKey *key = lfirst(inner);
-			const IndexOptInfo *info = info_of(rel, question->index);
-			SkipJoinKey *found;
-			Oid			type;
-			double		holding;	/* the expected share of the ranges that have one of the rows */
-
-			if (!equal(key->argument, collected->inner) || !find_type(info, key, &type) ||
-				!set_expected(build, question->index, key->column))
-				continue;
-			holding = 1 - pow(1 - Min(1, (double) build->expected.pages_per_range / Max(rel->pages, 1)),
-							  collected->rows * rel->tuples / Max(collected->all, 1));
-			*share = Min(*share, holding + (1 - holding) * build->expected.in_vain);
-			found = palloc(sizeof(SkipJoinKey));
-			found->source = build->source;
-			found->set = number_of_set(build->source, collected->inner, type, info->indexcollations[key->column - 1]);
-			found->index = question->index;
-			found->column = key->column;
-			return found;
-		}
+		if (!chunk_find_key(index, rel->relid, clause, &key) || !equal(key.argument, collected->inner) ||
+			!find_type(index, &key, &type))
+			continue;
+		found = palloc(sizeof(SkipJoinKey));
+		found->source = build->source;
+		found->set = number_of_set(build->source, collected->inner, type, index->indexcollations[key.column - 1]);
+		found->index = index->indexoid;
+		found->column = key.column;
+		return found;
 	}
 	return NULL;
 }
 
 /* -------------------------------------------------------------------- the outer side */
+
+/* Sets what is expected of a path that was built again: so many rows, and at least this startup cost. */
+static void
+set_expected(Path *built, double rows, Cost total, Cost startup)
+{
+	built->rows = clamp_row_est(Min(built->rows, rows));
+	built->startup_cost = Max(built->startup_cost, startup);
+	built->total_cost = Max(Min(built->total_cost, total), built->startup_cost);
+}
 
 /*
  * Returns the path of a scan, or a Skip with the keys above it. `startup` is the least startup cost if nothing stands
@@ -237,34 +189,36 @@ build_scan(Build *build, Path *path, Cost startup)
 	RelOptInfo *rel = path->parent;
 	const bool	is_skip = skip_is_path(path);
 	Path	   *below = is_skip ? linitial(((CustomPath *) path)->custom_paths) : path;
-	List	   *private = is_skip ? ((CustomPath *) path)->custom_private : NIL;
-	List	   *joins = is_skip ? list_copy(list_nth(private, SKIP_JOINS)) : NIL;
+	List	   *private = is_skip ? ((CustomPath *) path)->custom_private : list_make4(NIL, NIL, NIL, NIL);
+	List	   *joins = list_copy(list_nth(private, SKIP_JOINS));
+	List	   *indexes = IS_SIMPLE_REL(rel) ? skip_indexes_of(rel, build->root->simple_rte_array[rel->relid]) : NIL;
+	const double ranges = Max(1, rel->pages / BF_INDEX_DEFAULT_PAGES_PER_RANGE);
 	double		share = 1;
-	CustomPath *skip;
+	Path	   *skip;
 	ListCell   *cell;
-	int			before = list_length(joins);
 
-	if (!IS_SIMPLE_REL(rel) || !skip_can_ask(rel, build->root->simple_rte_array[rel->relid]) ||
-		!skip_can_be_above(below))
+	if (indexes == NIL || !skip_can_be_above(below))
 		return path;
 	foreach(cell, build->clauses)
 	{
-		SkipJoinKey *key = find_key(build, rel, lfirst(cell), &share);
+		const CollectedClause *collected = lfirst(cell);
+		SkipJoinKey *key = find_key(build, rel, indexes, collected);
 
-		if (key != NULL)
-			joins = lappend(joins, key);
+		if (key == NULL)
+			continue;
+		joins = lappend(joins, key);
+		share = Min(share, collected->share * rel->tuples / ranges + build->keys * BF_INDEX_DEFAULT_FPR);
 	}
-	if (list_length(joins) == before)
+	if (list_length(joins) == list_length(list_nth(private, SKIP_JOINS)))
 		return path;
 	build->any = true;
-	skip = skip_make_path(below, is_skip ? list_nth(private, SKIP_QUESTIONS) : NIL,
-						  is_skip ? list_nth(private, SKIP_ARGUMENTS) : NIL, joins);
-	/* the pages of an index are read in ascending order */
-	skip_set_cost(&skip->path, path, share, MOST_SHARE_WITH_KEYS, build->expected.pages * seq_page_cost);
-	skip->path.rows = clamp_row_est(path->rows * share);
-	skip->path.startup_cost = Max(skip->path.startup_cost, startup);
-	skip->path.total_cost = Max(skip->path.total_cost, skip->path.startup_cost);
-	return &skip->path;
+	skip = &skip_make_path(below, list_nth(private, SKIP_INDEXES), list_nth(private, SKIP_CONDITIONS), joins)->path;
+	/* each look-up of a key in a group reads one page; the pages of an index are read in ascending order */
+	skip_set_cost(skip, path, share, MOST_SHARE_WITH_KEYS,
+				  Min(build->keys * (1 + ranges / RANGES_PER_GROUP), linitial_node(IndexOptInfo, indexes)->pages) *
+				  seq_page_cost);
+	set_expected(skip, path->rows * share, skip->total_cost, startup);
+	return skip;
 }
 
 /*
@@ -298,9 +252,7 @@ build_outer(Build *build, Path *path, Cost startup)
 		/* the children of a Parallel Append share the work */
 		if (path->parallel_aware)
 			saved /= Max(path->parallel_workers, 1);
-		append->path.rows = clamp_row_est(Min(path->rows, rows));
-		append->path.startup_cost = Max(path->startup_cost, startup);
-		append->path.total_cost = Max(path->total_cost - Max(saved, 0), append->path.startup_cost);
+		set_expected(&append->path, rows, path->total_cost - saved, startup);
 		return &append->path;
 	}
 	if (IsA(path, HashPath))
@@ -317,15 +269,11 @@ build_outer(Build *build, Path *path, Cost startup)
 		if (built == NULL)
 			return NULL;
 		join->jpath.outerjoinpath = built;
-		join->jpath.path.rows = clamp_row_est(path->rows * built->rows / Max(outer->rows, 1));
-		join->jpath.path.startup_cost = Max(path->startup_cost, startup);
-		join->jpath.path.total_cost = Max(path->total_cost - Max(outer->total_cost - built->total_cost, 0),
-										  join->jpath.path.startup_cost);
+		set_expected(&join->jpath.path, path->rows * built->rows / Max(outer->rows, 1),
+					 path->total_cost - (outer->total_cost - built->total_cost), startup);
 		return &join->jpath.path;
 	}
-	if (skip_is_path(path) || skip_can_be_above(path))
-		return build_scan(build, path, startup);
-	return NULL;
+	return skip_is_path(path) || skip_can_be_above(path) ? build_scan(build, path, startup) : NULL;
 }
 
 /* ------------------------------------------------------------------------- the join */
@@ -382,63 +330,17 @@ hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInf
  * JoinKeys does, so all keys but the first must be ones whose evaluation cannot raise an error.
  */
 static bool
-may_collect(const Node *key, int number)
+may_collect(Node *key, int number)
 {
-	if (contain_subplans((Node *) key))
+	if (contain_subplans(key))
 		return false;
-	while (IsA(key, RelabelType))
-		key = (const Node *) ((const RelabelType *) key)->arg;
+	key = chunk_without_relabels(key);
 	return number == 0 || IsA(key, Var) || IsA(key, Const) || IsA(key, Param);
-}
-
-/* Returns how many rows a table has together with its children, before the query's conditions are applied. */
-static double
-all_rows(PlannerInfo *root, const RelOptInfo *table)
-{
-	double		rows = 0;
-
-	if (!root->simple_rte_array[table->relid]->inh)
-		return table->tuples;
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		RelOptInfo *rel = root->simple_rel_array[i];
-
-		if (rel != NULL && rel->reloptkind == RELOPT_OTHER_MEMBER_REL && !root->simple_rte_array[i]->inh &&
-			bms_is_member(table->relid, rel->top_parent_relids) && !IS_DUMMY_REL(rel))
-			rows += rel->tuples;
-	}
-	return rows;
-}
-
-/*
- * Returns how many of all rows of a table are expected to have a partner by this clause alone. The index is asked
- * about the keys, and not about the table's other conditions, so the planner's own estimates will not do: they count
- * only rows that satisfy all conditions.
- */
-static double
-rows_with_partner(PlannerInfo *root, RelOptInfo *table, const RelOptInfo *inner, double inner_rows,
-				  const RestrictInfo *clause, double all)
-{
-	SpecialJoinInfo plain = {
-		.type = T_SpecialJoinInfo,
-		.min_lefthand = table->relids,
-		.min_righthand = inner->relids,
-		.syn_lefthand = table->relids,
-		.syn_righthand = inner->relids,
-		.jointype = JOIN_INNER,
-	};
-	double		tuples = table->tuples;
-	double		share;
-
-	table->tuples = all;		/* PostgreSQL 15 counts only the rows of a parent that satisfy its conditions */
-	share = clauselist_selectivity(root, list_make1(clause->clause), 0, JOIN_INNER, &plain);
-	table->tuples = tuples;
-	return Min(all, all * share * inner_rows);
 }
 
 /* Returns those clauses of a hash join whose keys may be collected and are of use for a table (CollectedClause). */
 static List *
-collected_clauses(PlannerInfo *root, const Path *inner, const List *clauses)
+collected_clauses(PlannerInfo *root, const Path *inner, const List *clauses, SpecialJoinInfo *join)
 {
 	List	   *result = NIL;
 	const ListCell *cell;
@@ -461,8 +363,9 @@ collected_clauses(PlannerInfo *root, const Path *inner, const List *clauses)
 		if (table == NULL || (table->rtekind != RTE_RELATION && !root->simple_rte_array[number]->inh))
 			continue;
 		collected->table = number;
-		collected->all = all_rows(root, table);
-		collected->rows = rows_with_partner(root, table, inner->parent, inner->rows, clause, collected->all);
+		collected->share = clause_selectivity(root, (Node *) clause, 0, join->jointype, join);
+		if (join->jointype != JOIN_SEMI && join->jointype != JOIN_ANTI)
+			collected->share *= inner->rows;	/* otherwise this is the share that has a partner */
 		result = lappend(result, collected);
 	}
 	return result;
@@ -487,7 +390,22 @@ shows_what_is_run(const PlannerInfo *root)
 	return false;
 }
 
-static Plan *plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans);
+static Plan *
+plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
+{
+	CustomScan *keys = makeNode(CustomScan);
+	JoinKeysSource *source = linitial(path->custom_private);
+
+	(void) rel;
+	(void) clauses;
+	keys->scan.plan.targetlist = targets;
+	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
+	keys->custom_plans = plans;
+	keys->custom_exprs = copyObject(source->sets);
+	keys->custom_private = list_make1_int(join_keys_parameter(root, source));
+	keys->methods = &join_keys_scan_methods;
+	return &keys->scan.plan;
+}
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "JoinKeys",
@@ -500,68 +418,55 @@ make_keys_path(Path *inner, JoinKeysSource *source)
 {
 	CustomPath *keys = makeNode(CustomPath);
 
+	keys->path = *inner;
+	keys->path.type = T_CustomPath;
 	keys->path.pathtype = T_CustomScan;
-	keys->path.parent = inner->parent;
-	keys->path.pathtarget = inner->pathtarget;
-	keys->path.parallel_safe = inner->parallel_safe;
-	keys->path.parallel_workers = inner->parallel_workers;
-	keys->path.rows = inner->rows;
-#if PG_VERSION_NUM >= 180000
-	keys->path.disabled_nodes = inner->disabled_nodes;
-#endif
-	keys->path.startup_cost = inner->startup_cost;
-	keys->path.total_cost = inner->total_cost;
+	keys->path.parallel_aware = false;
+	keys->path.pathkeys = NIL;
 	keys->custom_paths = list_make1(inner);
 	keys->custom_private = list_make1(source);
 	keys->methods = &path_methods;
 	return &keys->path;
 }
 
-/* Returns a hash join with the keys, or NULL if no table can be asked about them. */
-static HashPath *
-make_join(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, JoinPathExtraData *extra, List *clauses, Path *outer,
-		  Path *inner)
+/* Adds a hash join with the keys, if there is an outer path that can be built again with tables that can be asked. */
+static void
+add_join(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, JoinPathExtraData *extra, List *clauses,
+		 const List *outer_paths, Path *inner, void (*add) (RelOptInfo *, Path *))
 {
 	JoinKeysSource *source = palloc0(sizeof(JoinKeysSource));
 	Build		build = {.root = root, .source = source, .keys = Max(inner->rows, 1)};
+	Path	   *outer = NULL;
 	JoinCostWorkspace workspace;
 	HashPath   *join;
 	Path	   *keys;
+	const ListCell *cell;
 
-	if (PATH_REQ_OUTER(outer) != NULL || PATH_REQ_OUTER(inner) != NULL || inner->rows > JOIN_MOST_KEYS ||
-		outer->total_cost < inner->total_cost * LEAST_SHARE_OF_INNER)
-		return NULL;
 	source->parameter = -1;
-	build.clauses = collected_clauses(root, inner, clauses);
+	if (PATH_REQ_OUTER(inner) != NULL || inner->rows > JOIN_MOST_KEYS)
+		return;
+	build.clauses = collected_clauses(root, inner, clauses, extra->sjinfo);
 	if (build.clauses == NIL)
-		return NULL;
-	outer = build_outer(&build, outer, inner->total_cost);
-	if (outer == NULL || !build.any)
-		return NULL;
+		return;
+	/* a Gather, which may be the cheapest, cannot be built again */
+	foreach(cell, outer_paths)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (PATH_REQ_OUTER(path) == NULL && path->total_cost >= inner->total_cost * LEAST_SHARE_OF_INNER)
+			outer = build_outer(&build, path, inner->total_cost);
+		if (outer != NULL)
+			break;
+	}
+	if (!build.any)
+		return;
 	keys = make_keys_path(inner, source);
 	initial_cost_hashjoin(root, &workspace, type, clauses, outer, keys, extra, false);
 	join = create_hashjoin_path(root, joinrel, type, &workspace, extra, outer, keys, false, extra->restrictlist, NULL,
 								clauses);
 	/* the executor must not ask the outer side first */
 	Assert(join->jpath.outerjoinpath->startup_cost >= join->jpath.innerjoinpath->total_cost);
-	return join;
-}
-
-/* Has one of these paths a form that can be built again? A Gather, which may be the cheapest, has not. */
-static Path *
-first_to_build(const List *paths)
-{
-	const ListCell *cell;
-
-	foreach(cell, paths)
-	{
-		Path	   *path = lfirst(cell);
-
-		if (PATH_REQ_OUTER(path) == NULL &&
-			(IsA(path, AppendPath) || IsA(path, HashPath) || skip_is_path(path) || skip_can_be_above(path)))
-			return path;
-	}
-	return NULL;
+	add(joinrel, (Path *) join);
 }
 
 /* The planner calls this when it has made the paths of a join with this outer and this inner relation. */
@@ -569,9 +474,7 @@ static void
 add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 			   JoinPathExtraData *extra)
 {
-	Path	   *outer_path;
 	Path	   *inner_path = inner->cheapest_total_path;
-	HashPath   *join;
 	List	   *clauses;
 
 	if (previous_set_join_pathlist)
@@ -580,42 +483,15 @@ add_join_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOpt
 	if (!skip_enabled || !drops_outer_rows(type) || inner_path == NULL || inner_path->rows > JOIN_MOST_KEYS ||
 		bms_overlap(inner->relids, root->all_result_relids))
 		return;
-	outer_path = first_to_build(outer->pathlist);
-	clauses = outer_path == NULL ? NIL : hash_clauses(joinrel, outer, inner, type, extra->restrictlist);
+	clauses = hash_clauses(joinrel, outer, inner, type, extra->restrictlist);
 	if (clauses == NIL || shows_what_is_run(root))
 		return;
-	join = make_join(root, joinrel, type, extra, clauses, outer_path, inner_path);
-	if (join != NULL)
-		add_path(joinrel, (Path *) join);
+	add_join(root, joinrel, type, extra, clauses, outer->pathlist, inner_path, add_path);
 	/* below Gather each worker collects the keys by itself */
 	inner_path = get_cheapest_parallel_safe_total_inner(inner->pathlist);
-	outer_path = first_to_build(outer->partial_pathlist);
-	if (!joinrel->consider_parallel || outer_path == NULL || inner_path == NULL ||
-		!(type == JOIN_INNER || type == JOIN_SEMI) || !bms_is_empty(joinrel->lateral_relids))
-		return;
-	join = make_join(root, joinrel, type, extra, clauses, outer_path, inner_path);
-	if (join != NULL)
-		add_partial_path(joinrel, (Path *) join);
-}
-
-/* -------------------------------------------------------------------------- the plan */
-
-static Plan *
-plan_keys(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
-{
-	CustomScan *keys = makeNode(CustomScan);
-	JoinKeysSource *source = linitial(path->custom_private);
-
-	(void) rel;
-	(void) clauses;
-	keys->scan.plan.targetlist = targets;
-	keys->custom_scan_tlist = copyObject(((Plan *) linitial(plans))->targetlist);
-	keys->custom_plans = plans;
-	keys->custom_exprs = copyObject(source->expressions);
-	keys->custom_private = list_make3(list_make1_int(join_keys_parameter(root, source)), list_copy(source->types),
-									  list_copy(source->collations));
-	keys->methods = &join_keys_scan_methods;
-	return &keys->scan.plan;
+	if (joinrel->consider_parallel && inner_path != NULL && (type == JOIN_INNER || type == JOIN_SEMI) &&
+		bms_is_empty(joinrel->lateral_relids))
+		add_join(root, joinrel, type, extra, clauses, outer->partial_pathlist, inner_path, add_partial_path);
 }
 
 void

@@ -16,6 +16,7 @@
 #include "nodes/extensible.h"
 #include "utils/rel.h"
 
+#include "base/item.h"
 #include "index/scan.h"
 
 /*
@@ -24,41 +25,37 @@
  */
 #define JOIN_MOST_KEYS 65536
 
-/* In the CustomScan JoinKeys custom_exprs has an expression for each set, and custom_private has these lists: */
-enum JoinKeysPrivate
-{
-	JOIN_KEYS_PARAMETER,		/* one integer */
-	JOIN_KEYS_TYPES,			/* for each set: the values are hashed as values of this type */
-	JOIN_KEYS_COLLATIONS,		/* for each set: the collation under which they are hashed */
-	JOIN_KEYS_PRIVATE_LENGTH
-};
-
+/*
+ * In the CustomScan JoinKeys custom_exprs has an expression for each set, which has the type and the collation with
+ * which its values are hashed. custom_private is one integer, the parameter.
+ */
 extern const CustomScanMethods join_keys_scan_methods;
 
 /* Is called when the library is loaded. */
 extern void join_key_paths_init(void);
 
-/* Counts for EXPLAIN how many scans asked an index about a set, and for each reason how many did not. */
-typedef struct JoinUse
+/* What became of a scan that could ask about a set. */
+typedef enum JoinUse
 {
-	int64		asked;			/* asked */
-	int64		passed_over;	/* did not ask, because asking other indexes about the set was in vain */
-	int64		too_many;		/* did not ask: too many keys for the index's false-positive rate, or no usable index */
-	int64		missing;		/* did not ask, because the set was not complete, or was given up */
+	JOIN_ASKED,
+	JOIN_MISSING,				/* not asked: the set was not complete, or was given up */
+	JOIN_TOO_MANY,				/* not asked: too many keys for the index's false-positive rate, or no usable index */
+	JOIN_PASSED_OVER,			/* not asked, because asking other indexes about the set was in vain */
+	JOIN_USES					/* the number of these */
 } JoinUse;
 
 /* A set of keys: the hashes of the values that one expression has in the rows of the inner side. */
 typedef struct JoinKeySet
 {
-	Oid			type;			/* the values are hashed as values of this type */
-	Oid			collation;
-	uint64	   *hashes;			/* set when all are collected; sorted, ascending, once `search` is set */
-	Datum	   *values;			/* NULL; PartitionScan does not take keys at present */
+	Node	   *key;			/* of custom_exprs */
+	ExprState  *state;
+	ItemHasher *hasher;			/* NULL until there is a key */
+	uint64	   *hashes;			/* NULL until there is a key; until all rows were seen some may occur twice */
 	uint32		count;
+	uint32		room;
 	bool		given_up;		/* the keys are too many */
 	BfSearch   *search;			/* for the hashes; NULL until an index is asked */
 	BfPatience	patience;		/* says which of the indexes are passed over when they are asked about the set */
-	JoinUse		use;
 } JoinKeySet;
 
 typedef struct JoinKeys
@@ -70,15 +67,17 @@ typedef struct JoinKeys
 	MemoryContext context;		/* for what lives as long as the keys; reset when collecting begins */
 	int			count;
 	JoinKeySet *sets;
+	int64		uses[JOIN_USES];	/* how many scans, for EXPLAIN */
 } JoinKeys;
 
 /*
  * Asks an index about all keys of a complete set, and sets *spans (in the memory of the execution) to the pages of
- * the heap that may hold a row with one of them. Returns false, and leaves *spans undefined, if the index cannot
- * tell, or is passed over because asking other indexes about this set was in vain. REQUIRES: the heap is locked, and
- * is a table of this execution.
+ * the heap that may hold a row with one of them. Takes the predicate lock of an index scan, and counts as one. Returns
+ * false if the index cannot tell: it is no longer usable, there are too many keys for its false-positive rate, or it is
+ * passed over because asking other indexes about this set was in vain. REQUIRES: the snapshot is an MVCC snapshot; the
+ * heap is a table of this execution.
  */
-extern bool join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid index, AttrNumber column,
+extern bool join_keys_ask(JoinKeys *keys, JoinKeySet *set, EState *estate, Relation heap, Oid oid, AttrNumber column,
 						  BfSpans *spans);
 
 /*

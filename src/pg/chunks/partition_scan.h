@@ -7,7 +7,6 @@
  *   partition_scan_parts.c   finds, prunes, locks and measures the partitions
  *   partition_scan_paths.c   makes the node's paths; expands a table late
  *   partition_scan_plan.c    makes the plan, with PostgreSQL's own run-time pruning
- *   partition_scan_ask.c     which conditions indexes are asked about; asks
  *   partition_scan_read.c    reads one partition
  *   partition_scan_exec.c    executes and explains the node
  */
@@ -24,7 +23,6 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
-#include "nodes/tidbitmap.h"
 #include "partitioning/partdefs.h"
 
 #include "chunks/ask.h"
@@ -40,29 +38,19 @@ typedef enum PartitionScanUse
 extern int	partition_scan_use;
 
 /*
- * In the CustomScan, scanrelid is the partitioned table, and `qual` has all conditions. The first enum has the
- * positions in custom_exprs, the second one those in custom_private.
+ * In the CustomScan, scanrelid is the partitioned table, and `qual` has all conditions. custom_exprs has those that
+ * indexes are asked about, and then further conditions column = value, for B-tree indexes. custom_private has:
  */
-enum PartitionScanExprs
-{
-	PARTITION_SCAN_ASKED,		/* a list: the conditions that indexes are asked about */
-	PARTITION_SCAN_EQUALITIES	/* a list: further conditions column = value, for B-tree indexes */
-};
-
 enum PartitionScanPrivate
 {
 	/*
-	 * Four integers: the table's number in its query's range table, the number of the entry there for the first leaf
-	 * partition, how many leaf partitions there are, and how many rows are expected in a partition that is read.
+	 * Five integers: the table's number in its query's range table, the number of the entry there for the first leaf
+	 * partition, how many leaf partitions there are, how many conditions are asked about, and 1 if partitions are read
+	 * from the last bound to the first.
 	 */
 	PARTITION_SCAN_NUMBERS,
 	PARTITION_SCAN_PRUNING,		/* a PartitionPruneInfo, or NULL; its subplans are the leaf partitions */
-	/*
-	 * Empty, or the sort order in which each partition returns its rows: lists of column numbers, operators,
-	 * collations, and whether NULLs come first.
-	 */
-	PARTITION_SCAN_SORT,
-	PARTITION_SCAN_BACKWARD		/* a list of one integer: 1 if partitions are read from the last bound to the first */
+	PARTITION_SCAN_SORT			/* the order in which each partition returns rows: a Sort without targets, or NULL */
 };
 
 /* ------------------------------------------------------------ the partitions, while planning */
@@ -72,7 +60,6 @@ typedef struct PartitionScanTable
 {
 	Oid			oid;
 	RelOptInfo *rel;
-	int			above;			/* the number of the table of which this is a partition; -1 for the parent */
 	PartitionDesc partitions;
 	Bitmapset  *live;			/* the partitions that pruning leaves */
 	/* for each of these, the number of the leaf partition, or -1 - the number of the table */
@@ -85,6 +72,7 @@ typedef struct PartitionScanParts
 	List	   *leaves;			/* OIDs of the leaf partitions that pruning leaves, in the order of their bounds */
 	double		tuples;			/* estimates for `leaves` */
 	double		pages;
+	bool		is_analyzed;	/* there are statistics of all partitions together */
 } PartitionScanParts;
 
 /*
@@ -93,10 +81,10 @@ typedef struct PartitionScanParts
  */
 extern PartitionScanParts *partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte);
 
-/*
- * Sets the relation's size and widths, from pg_class and the statistics of all partitions together. Without `parts`,
- * only estimates a number of rows.
- */
+/* The clauses on the parent, as clauses on table number `at`, in which columns may have other numbers. */
+extern List *partition_scan_translate(const PartitionScanParts *parts, List *clauses, int at);
+
+/* Sets the relation's size from pg_class. Without `parts`, only estimates a number of rows. */
 extern void partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts);
 
 /* ------------------------------------------------------------------------------------ paths */
@@ -108,12 +96,14 @@ typedef struct PartitionScanChoice
 	RelOptInfo *rel;
 	Index		relid;
 	int			nparts;			/* rel->nparts, as PostgreSQL has set it */
+	List	   *indexes;		/* IndexOptInfos of the parent's bf indexes, which stand for those of its partitions */
+	Bitmapset  *columns;		/* which conditions name, as numbered by pull_varattnos() */
 	bool		prepared;
 	PartitionScanParts *parts;	/* NULL: the table is expanded late, or its conditions contradict each other */
 	bool		is_empty;		/* they do */
 	List	   *asked;			/* conditions of the table alone that indexes are asked about */
 	double		asked_rows;		/* how many rows satisfy these */
-	List	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
+	Sort	   *sort;			/* as PARTITION_SCAN_SORT, if the partitions follow the order that the query wants */
 	bool		backward;
 	List	   *outer;			/* Relids: sets of other tables whose values give conditions to ask about */
 } PartitionScanChoice;
@@ -135,79 +125,12 @@ extern Cost partition_scan_reading_cost(const PartitionScanParts *parts, double 
 /* Expands the table as PostgreSQL would have done before, and makes its paths. */
 extern void partition_scan_expand(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
-/* What a path holds, in custom_private. */
-typedef struct PartitionScanPath
-{
-	PartitionScanParts *parts;
-	List	   *asked;
-	int			rows;			/* how many rows are expected in a partition that is read */
-	List	   *sort;			/* as PARTITION_SCAN_SORT */
-	bool		backward;
-} PartitionScanPath;
-
-/* Makes the plan of a path (the type is that of PlanCustomPath). */
+/* Makes the plan of a path, which has its choice and the conditions to ask about (type: PlanCustomPath). */
 extern Plan *partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 									  List *clauses, List *children);
 
 /* Called once, when the library is loaded. */
 extern void partition_scan_init(void);
-
-/* The hook for the paths of each relation (chunk_paths.c). */
-extern void partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
-
-/* -------------------------------------------------------------------------------- questions */
-
-/*
- * Opens the bf indexes of the parent (a list of Relation), which stand for those of its partitions. They may be
- * invalid, as long as not all partitions have one.
- */
-extern List *partition_scan_open_indexes(Relation parent);
-extern void partition_scan_close_indexes(List *indexes);
-
-/* Can these indexes answer the clause, or a part of it that must be true? It may have values of other tables. */
-extern bool partition_scan_is_answered(List *indexes, Index relid, Node *clause);
-
-/* A condition, or a part of one, while the node is executed. */
-typedef struct PartitionScanQuestion
-{
-	BoolExprType combines;		/* AND_EXPR or OR_EXPR of `parts`; NOT_EXPR: it has none, and is a comparison */
-	int			count;
-	struct PartitionScanQuestion *parts;
-
-	Node	   *clause;			/* with varno 1; from evaluate() on the value stands in it */
-	Node	  **side;			/* the place of the value in `clause`; NULL if it has none */
-	Node	   *value;
-	ExprState  *state;
-	bool		plain;			/* the evaluation calls no function */
-	/* for one scan: */
-	bool		evaluated;
-	bool		is_null;		/* no row satisfies the condition */
-	ChunkClause ask;
-} PartitionScanQuestion;
-
-typedef struct PartitionScanState PartitionScanState;
-
-/* Makes a question (an AND) of these conditions. */
-extern void partition_scan_make_question(PartitionScanQuestion *question, List *conditions, PartitionScanState *state);
-
-/* Forgets the values and what was asked with them. */
-extern void partition_scan_forget(PartitionScanQuestion *question);
-
-/*
- * May partition number `at` hold rows that satisfy the condition? If it may, sets *reason. Evaluates a value when it is
- * first needed.
- */
-extern bool partition_scan_ask(PartitionScanState *state, PartitionScanQuestion *question, int at, ChunkReason *reason);
-
-/*
- * Adds to *pages the pages of a partition that may hold rows which satisfy the condition. Returns false if indexes
- * cannot tell; then *pages is of no use. `map` is as in PartitionScanState.
- */
-extern bool partition_scan_find_pages(PartitionScanState *state, PartitionScanQuestion *question, Relation partition,
-									  const AttrMap *map, TIDBitmap **pages);
-
-/* Evaluates the value of a comparison, unless this was done before. */
-extern void partition_scan_evaluate(PartitionScanState *state, PartitionScanQuestion *question);
 
 /* -------------------------------------------------------------------------------- execution */
 
@@ -215,28 +138,26 @@ extern void partition_scan_evaluate(PartitionScanState *state, PartitionScanQues
 typedef struct PartitionReader
 {
 	Relation	partition;		/* NULL: none is being read */
+	BfSpans		left;			/* the pages that are read, unless by an index */
+	uint32		next;			/* the number of the span that is begun next */
 	TableScanDesc scan;
-	Relation	index;			/* a B-tree index; NULL: `scan` is used */
-	IndexScanDesc index_scan;
-	TIDBitmap  *pages;			/* NULL: all pages are read */
-#if PG_VERSION_NUM < 180000
-	TBMIterator *iterator;
-	TBMIterateResult *result;
-#endif
+	Relation	index;			/* a B-tree index */
+	IndexScanDesc index_scan;	/* NULL: `scan` is used */
 	TupleTableSlot *slot;
 	AttrMap    *map;			/* for each column of the parent, the partition's; NULL: they are the same */
 } PartitionReader;
 
-struct PartitionScanState
+typedef struct PartitionScanState
 {
 	CustomScanState css;
 	int			count;			/* of leaf partitions */
 	int			first_entry;	/* the number of the first one's entry in the statement's range table */
 	bool		backward;
-	List	   *sort;
-	int			rows;
-	PartitionScanQuestion question;
-	PartitionScanQuestion equalities;
+	Sort	   *sort;
+	ChunkAsking asking;
+	List	   *searches;
+	ChunkQuestion comparisons;	/* all custom_exprs */
+	ChunkQuestion question;		/* those that are asked about: the first parts of `comparisons` */
 	Bitmapset  *parameters;		/* those on which the questions and pruning depend */
 	PartitionPruneState *pruning;
 	int		   *subplans;		/* numbers of the partitions that early pruning has left, in this order */
@@ -252,10 +173,6 @@ struct PartitionScanState
 	int			read_count;
 	int			next;			/* index in read[] */
 	bool		all_open;
-	enum
-	{
-		PAGES_UNKNOWN, HAS_NO_PAGES, HAS_PAGES
-	}			pages;			/* has a partition that may be read any pages? */
 	PartitionReader reader;
 	bool		found;			/* the partition that is being read had a row */
 	Tuplesortstate *sorter;
@@ -268,7 +185,7 @@ struct PartitionScanState
 	int64		read_total;
 	int64		in_vain;
 	int64		because[CHUNK_REASONS];
-};
+} PartitionScanState;
 
 /* Opens partition number `at`. It stays open until the statement's execution ends. */
 extern Relation partition_scan_open(PartitionScanState *state, int at);

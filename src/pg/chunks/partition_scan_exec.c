@@ -18,6 +18,8 @@
 #include "executor/nodeSubplan.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
+#include "storage/bufmgr.h"
 #include "parser/parsetree.h"
 #include "storage/lock.h"
 #include "utils/lsyscache.h"
@@ -193,9 +195,8 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->first_entry = lsecond_int(numbers) + offset;
 	state->count = lthird_int(numbers);
-	state->rows = lfourth_int(numbers);
 	state->sort = list_nth(plan->custom_private, PARTITION_SCAN_SORT);
-	state->backward = linitial_int(list_nth(plan->custom_private, PARTITION_SCAN_BACKWARD)) != 0;
+	state->backward = list_nth_int(numbers, 4) != 0;
 	state->context = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan", ALLOCSET_SMALL_SIZES);
 	state->reading = AllocSetContextCreate(estate->es_query_cxt, "PartitionScan of a partition", ALLOCSET_SMALL_SIZES);
 	state->read = palloc(state->count * sizeof(int) + 1);
@@ -216,8 +217,18 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
 	node->ss.ps.ps_ProjInfo = NULL;
 	ExecAssignScanProjectionInfoWithVarno(&node->ss, plan->scan.scanrelid);
-	partition_scan_make_question(&state->question, list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED), state);
-	partition_scan_make_question(&state->equalities, list_nth(plan->custom_exprs, PARTITION_SCAN_EQUALITIES), state);
+	state->asking = (ChunkAsking) {
+		.node = &node->ss,
+		.context = state->context,
+		.searches = &state->searches,
+		.wants_pages = true,
+		.parent = RelationGetRelid(node->ss.ss_currentRelation),
+	};
+	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
+	state->question = state->comparisons;
+	state->question.count = lfourth_int(numbers);
+	state->parameters = bms_add_members(state->parameters, bms_intersect(pull_paramids((Expr *) plan->custom_exprs),
+																		 plan->scan.plan.allParam));
 }
 
 /* ----------------------------------------------------------------------------- deciding */
@@ -258,37 +269,68 @@ prune(PartitionScanState *state)
 		left = sb_find_matching_subplans(state->pruning);
 	state->read_count = 0;
 	for (int i = 0; i < state->subplan_count; i++)
-	{
-		int			at = state->subplans[state->backward ? state->subplan_count - 1 - i : i];
-
-		if (!again || bms_is_member(state->backward ? state->subplan_count - 1 - i : i, left))
-			state->read[state->read_count++] = at;
-	}
+		if (!again || bms_is_member(i, left))
+			state->read[state->read_count++] = state->subplans[i];
 	bms_free(left);
 	state->pruned += state->count - state->read_count;
 }
 
-/* Leaves only those partitions in read[] that may hold rows, and opens them. */
+/* Has a partition that may be read any pages? */
+static bool
+has_pages(PartitionScanState *state)
+{
+	for (int i = 0; i < state->read_count; i++)
+		if (RelationGetNumberOfBlocks(partition_scan_open(state, state->read[i])) > 0)
+			return true;
+	return false;
+}
+
+/* Leaves only those partitions in read[] that may hold rows. Sets because[] to why they are read. */
 static void
-ask(PartitionScanState *state)
+leave_asked(PartitionScanState *state, int64 *because)
 {
 	int			count = 0;
 
+	memset(because, 0, CHUNK_REASONS * sizeof(int64));
 	for (int i = 0; i < state->read_count; i++)
 	{
-		ChunkReason reason = CHUNK_IS_NOT_ASKED;
+		ChunkVerdict why = {.reason = CHUNK_IS_NOT_ASKED};
 
 		CHECK_FOR_INTERRUPTS();
-		if (!partition_scan_ask(state, &state->question, state->read[i], &reason))
+		if (!chunk_ask(&state->asking, &state->question, partition_scan_oid(state, state->read[i]), &why, NULL))
 			continue;
-		state->because[reason]++;
+		because[why.reason]++;
 		state->read[count++] = state->read[i];
 	}
-	if (state->question.count > 0)
-		state->asked += state->read_count;
-	state->skipped += state->read_count - count;
 	state->read_count = count;
-	for (int i = 0; i < count; i++)
+}
+
+/*
+ * Leaves only those partitions in read[] that may hold rows, and opens them. A value whose evaluation may fail is
+ * evaluated only if a partition has pages that other values have not ruled out: a query of empty tables raises no error
+ * of its values either.
+ */
+static void
+ask(PartitionScanState *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	const int	asked = state->question.count > 0 ? state->read_count : 0;
+	int64		because[CHUNK_REASONS];
+
+	state->skipped += state->read_count;
+	state->asking.may_evaluate = state->asking.left_out = false;
+	leave_asked(state, because);
+	if (state->asking.left_out && has_pages(state))
+	{
+		state->asking.may_evaluate = true;
+		leave_asked(state, because);
+	}
+	MemoryContextSwitchTo(caller);
+	state->asked += asked;
+	state->skipped -= state->read_count;
+	for (int i = 0; i < CHUNK_REASONS; i++)
+		state->because[i] += because[i];
+	for (int i = 0; i < state->read_count; i++)
 		(void) partition_scan_open(state, state->read[i]);
 }
 
@@ -300,8 +342,7 @@ decide(PartitionScanState *state)
 		refuse_changes(state);
 	state->was_asked = true;
 	MemoryContextReset(state->context);
-	partition_scan_forget(&state->question);
-	partition_scan_forget(&state->equalities);
+	chunk_forget_values(&state->comparisons);
 	if (!state->all_open && may_ask_again(state))
 		open_all(state);
 	prune(state);
@@ -315,11 +356,14 @@ decide(PartitionScanState *state)
 static bool
 begin_next(PartitionScanState *state)
 {
+	int			at = state->backward ? state->read_count - 1 - state->next : state->next;
+
 	if (state->next == state->read_count)
 		return false;
+	state->next++;
 	state->read_total++;
 	state->found = false;
-	partition_reader_begin(state, partition_scan_open(state, state->read[state->next++]));
+	partition_reader_begin(state, partition_scan_open(state, state->read[at]));
 	return true;
 }
 
@@ -363,25 +407,14 @@ next_row(PartitionScanState *state)
 static void
 sort(PartitionScanState *state)
 {
-	int			count = list_length(linitial(state->sort));
-	AttrNumber *columns = palloc(count * sizeof(AttrNumber));
-	Oid		   *operators = palloc(count * sizeof(Oid));
-	Oid		   *collations = palloc(count * sizeof(Oid));
-	bool	   *nulls_first = palloc(count * sizeof(bool));
+	const Sort *order = state->sort;
 	TupleDesc	descriptor = RelationGetDescr(state->css.ss.ss_currentRelation);
 	TupleTableSlot *row;
 
-	for (int i = 0; i < count; i++)
-	{
-		columns[i] = list_nth_int(linitial(state->sort), i);
-		operators[i] = list_nth_oid(lsecond(state->sort), i);
-		collations[i] = list_nth_oid(lthird(state->sort), i);
-		nulls_first[i] = list_nth_int(lfourth(state->sort), i) != 0;
-	}
-	state->sorter = tuplesort_begin_heap(descriptor, count, columns, operators, collations, nulls_first, work_mem, NULL,
-										 TUPLESORT_NONE);
+	state->sorter = tuplesort_begin_heap(descriptor, order->numCols, order->sortColIdx, order->sortOperators,
+										 order->collations, order->nullsFirst, work_mem, NULL, TUPLESORT_NONE);
 	if (state->sorted == NULL)
-		state->sorted = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+		state->sorted = ExecInitExtraTupleSlot(state->css.ss.ps.state, descriptor, &TTSOpsMinimalTuple);
 	while ((row = next_row(state)) != NULL)
 		tuplesort_puttupleslot(state->sorter, row);
 	tuplesort_performsort(state->sorter);
@@ -418,7 +451,7 @@ partition_scan_exec(CustomScanState *node)
 
 		if (state->reader.partition == NULL && !begin_next(state))
 			return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : NULL;
-		row = state->sort != NIL ? next_sorted(state) : next_row(state);
+		row = state->sort != NULL ? next_sorted(state) : next_row(state);
 		if (row != NULL)
 			return projection != NULL ? ExecProject(projection) : row;
 		end_partition(state);
@@ -440,11 +473,7 @@ partition_scan_rescan(CustomScanState *node)
 static void
 partition_scan_end(CustomScanState *node)
 {
-	PartitionScanState *state = (PartitionScanState *) node;
-
-	end_partition(state);
-	if (state->sorted != NULL)
-		ExecDropSingleTupleTableSlot(state->sorted);
+	end_partition((PartitionScanState *) node);
 }
 
 /* --------------------------------------------------------------------------- explaining */
@@ -454,7 +483,7 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	PartitionScanState *state = (PartitionScanState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
-	List	   *asked = list_nth(plan->custom_exprs, PARTITION_SCAN_ASKED);
+	List	   *asked = list_truncate(list_copy(plan->custom_exprs), state->question.count);
 
 	if (asked != NIL)
 	{
@@ -463,7 +492,7 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Asks", deparse_expression((Node *) make_ands_explicit(asked), context, es->verbose,
 													   false), es);
 	}
-	if (state->sort != NIL)
+	if (state->sort != NULL)
 		ExplainPropertyText("Order of Partitions", state->backward ? "backward" : "forward", es);
 	ExplainPropertyInteger("Partitions", NULL, state->count, es);
 	if (!es->analyze)
@@ -477,6 +506,6 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyInteger("Partitions Read", NULL, state->read_total, es);
 	if (asked != NIL && state->read_total > 0)
-		ExplainPropertyText("Read Because", chunk_reasons_text(state->because), es);
+		ExplainPropertyText("Read Because", chunk_counts_text(chunk_reason_names, state->because, CHUNK_REASONS), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, state->in_vain, es);
 }

@@ -31,7 +31,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/chunk_engine.h"
-#include "chunks/chunk_paths.h"
+#include "chunks/skip.h"
 
 int			partition_scan_use = PARTITION_SCAN_ON;
 
@@ -54,30 +54,31 @@ static const struct config_enum_entry uses[] = {
  */
 #define MOST_LOOKUPS 100
 
-/* A statement that is being planned. It lies on the stack of plan_statement(). */
-typedef struct Planning
-{
-	List	   *choices;		/* of PartitionScanChoice */
-} Planning;
+/* A query for so few rows gets the node, however large its partitions are. */
+#define FEW_ROWS 10
 
 /*
- * The innermost statement that is being planned. NULL if there is none whose tables may get the node. A statement that
- * has loaded the library while it was planned has not been seen here either, so it may be a cursor.
+ * The PartitionScanChoices of the innermost statement that is being planned, on the stack of plan_statement(). NULL if
+ * there is none whose tables may get the node. A statement that has loaded the library while it was planned has not
+ * been seen here either, so it may be a cursor.
  */
-static Planning *planning = NULL;
+static List **choices = NULL;
 
 static planner_hook_type previous_planner;
+static set_rel_pathlist_hook_type previous_set_rel_pathlist;
+
+static void change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte);
 
 static PlannedStmt *
 plan_statement(Query *parse, const char *query_string, int cursor_options,
 			   ParamListInfo parameters SB_EXPLAIN_PARAMETER)
 {
-	Planning   *outer = planning;
-	Planning	mine = {NIL};
+	List	  **outer = choices;
+	List	   *mine = NIL;
 	PlannedStmt *statement;
 
 	/* WHERE CURRENT OF may refer to a cursor (of SQL or PL/pgSQL), and must find the scan of a partition there */
-	planning = partition_scan_use != PARTITION_SCAN_OFF && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0 ? &mine : NULL;
+	choices = partition_scan_use != PARTITION_SCAN_OFF && (cursor_options & CURSOR_OPT_FAST_PLAN) == 0 ? &mine : NULL;
 	/* a function that is evaluated while planning may plan another statement, and may catch its error */
 	PG_TRY();
 	{
@@ -88,7 +89,7 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 	}
 	PG_FINALLY();
 	{
-		planning = outer;
+		choices = outer;
 	}
 	PG_END_TRY();
 	return statement;
@@ -96,78 +97,54 @@ plan_statement(Query *parse, const char *query_string, int cursor_options,
 
 /* ------------------------------------------------------------------- not to be expanded */
 
-/* Adds the columns of a relation that are named in conditions of this part of FROM and WHERE. */
-static void
-columns_in_conditions(Node *node, Index relid, Bitmapset **columns)
+/* The columns of these indexes, as numbered by pull_varattnos(). */
+static Bitmapset *
+indexed_columns(const List *indexes, Index relid)
 {
-	ListCell   *cell;
-
-	if (node == NULL || IsA(node, RangeTblRef))
-		return;
-	if (IsA(node, JoinExpr))
-	{
-		columns_in_conditions(((JoinExpr *) node)->larg, relid, columns);
-		columns_in_conditions(((JoinExpr *) node)->rarg, relid, columns);
-		pull_varattnos(((JoinExpr *) node)->quals, relid, columns);
-		return;
-	}
-	foreach(cell, castNode(FromExpr, node)->fromlist)
-		columns_in_conditions(lfirst(cell), relid, columns);
-	pull_varattnos(((FromExpr *) node)->quals, relid, columns);
-}
-
-/* Does a bf index of the table have one of these columns (numbered as by pull_varattnos())? */
-static bool
-is_indexed(Oid oid, const Bitmapset *columns)
-{
-	Relation	table = table_open(oid, NoLock);
-	List	   *indexes = table->rd_rel->relhasindex ? partition_scan_open_indexes(table) : NIL;
-	ListCell   *cell;
-	bool		result = false;
+	Bitmapset  *columns = NULL;
+	const ListCell *cell;
 
 	foreach(cell, indexes)
 	{
-		Relation	index = lfirst(cell);
-		Bitmapset  *its_columns = NULL;
+		const IndexOptInfo *index = lfirst(cell);
 
-		pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &its_columns);
-		for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-			its_columns = bms_add_member(its_columns,
-										 index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
-		result |= bms_overlap(columns, its_columns);
+		pull_varattnos((Node *) index->indexprs, relid, &columns);
+		for (int i = 0; i < index->nkeycolumns; i++)
+			columns = bms_add_member(columns, index->indexkeys[i] - FirstLowInvalidHeapAttributeNumber);
 	}
-	partition_scan_close_indexes(indexes);
-	table_close(table, NoLock);
-	return result;
+	return columns;
 }
 
 /* Has PostgreSQL expand no partition of this table, if the table may get the node. */
 static void
-look_at_table(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
+look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 {
-	const RangeTblEntry *rte = root->simple_rte_array != NULL ? root->simple_rte_array[rel->relid] : NULL;
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	Bitmapset  *columns = NULL;
+	List	   *indexes;
 	PartitionScanChoice *choice;
 
-	if (planning == NULL || !has_children || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL ||
-		rel->nparts < 2 || rte == NULL || rte->rtekind != RTE_RELATION)
+	if (choices == NULL || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL)
 		return;
 	if ((root->parse->commandType != CMD_SELECT && root->parse->commandType != CMD_INSERT) ||
 		rte->securityQuals != NIL || rte->tablesample != NULL || get_plan_rowmark(root->rowMarks, rel->relid) != NULL)
 		return;
 	/* an extension whose hook comes after ours may make paths of an empty table anew */
-	if (!chunk_paths_are_last())
+	if (set_rel_pathlist_hook != change_paths)
 		return;
-	columns_in_conditions((Node *) root->parse->jointree, rel->relid, &columns);
-	if (columns == NULL || !is_indexed(oid, columns) || chunk_engine() != NULL)
+	pull_varattnos((Node *) root->parse->jointree, rel->relid, &columns);
+	indexes = columns == NULL ? NIL : chunk_indexes_of(oid, rel->relid);
+	if (!bms_overlap(columns, indexed_columns(indexes, rel->relid)) || chunk_engine() != NULL)
 		return;
 	choice = palloc0(sizeof(PartitionScanChoice));
 	choice->root = root;
 	choice->rel = rel;
 	choice->relid = rel->relid;
 	choice->nparts = rel->nparts;
+	choice->indexes = indexes;
+	choice->columns = columns;
 	rel->nparts = 0;
-	planning->choices = lappend(planning->choices, choice);
+	*choices = lappend(*choices, choice);
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -179,7 +156,7 @@ look_at_relation(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	if (previous_build_simple_rel)
 		previous_build_simple_rel(root, rel, rte);
 	if (rte->rtekind == RTE_RELATION)
-		look_at_table(root, rte->relid, rte->inh, rel);
+		look_at_table(root, rte->relid, rel);
 }
 #else
 static get_relation_info_hook_type previous_get_relation_info;
@@ -189,146 +166,93 @@ look_at_relation(PlannerInfo *root, Oid oid, bool has_children, RelOptInfo *rel)
 {
 	if (previous_get_relation_info)
 		previous_get_relation_info(root, oid, has_children, rel);
-	look_at_table(root, oid, has_children, rel);
+	look_at_table(root, oid, rel);
 }
 #endif
 
 /* ----------------------------------------------------------------------------- deciding */
 
-/* Is this member of an equivalence class the column with the number *column? (The type is ec_matches_callback_type.) */
+/* Of each equivalence class the first expression of the table will do. (The type is ec_matches_callback_type.) */
 static bool
-is_column_of_class(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, EquivalenceMember *member, void *column)
+any_member(PlannerInfo *root, RelOptInfo *rel, EquivalenceClass *class, EquivalenceMember *member, void *nothing)
 {
-	const Node *node = (Node *) member->em_expr;
-
-	(void) root;
-	(void) class;
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return IsA(node, Var) && ((Var *) node)->varno == (int) rel->relid &&
-		((Var *) node)->varattno == *(AttrNumber *) column;
+	(void) root, (void) rel, (void) class, (void) member, (void) nothing;
+	return true;
 }
 
 /* Returns the join conditions that a scan of this table can test on the inner side of a nested loop. */
 static List *
 conditions_of_joins(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *conditions = NIL;
+	List	   *conditions = rel->has_eclass_joins ?
+		generate_implied_equalities_for_column(root, rel, any_member, NULL, rel->lateral_referencers) : NIL;
 	ListCell   *cell;
 
 	foreach(cell, rel->joininfo)
 		if (join_clause_is_movable_to(lfirst(cell), rel))
 			conditions = lappend(conditions, lfirst(cell));
-	if (rel->has_eclass_joins)
-		for (AttrNumber column = 1; column <= rel->max_attr; column++)
-			if (rel->attr_needed[column - rel->min_attr] != NULL)
-				conditions = list_concat(conditions,
-										 generate_implied_equalities_for_column(root, rel, is_column_of_class, &column,
-																				rel->lateral_referencers));
 	return conditions;
-}
-
-static bool
-contains_set(const List *sets, const Bitmapset *set)
-{
-	ListCell   *cell;
-
-	foreach(cell, sets)
-		if (bms_equal(lfirst(cell), set))
-			return true;
-	return false;
 }
 
 /* Sets choice->asked and choice->outer. */
 static void
-find_conditions(PartitionScanChoice *choice, Oid parent_oid)
+find_conditions(PartitionScanChoice *choice)
 {
 	RelOptInfo *rel = choice->rel;
-	Relation	parent = table_open(parent_oid, NoLock);
-	List	   *indexes = partition_scan_open_indexes(parent);
 	ListCell   *cell;
 
 	foreach(cell, rel->baserestrictinfo)
 	{
 		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		Node	   *part = chunk_answered_part(choice->indexes, rel->relid, (Node *) condition->clause, NULL);
 
-		if (!condition->pseudoconstant &&
-			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
-			choice->asked = lappend(choice->asked, condition->clause);
+		if (!condition->pseudoconstant && part != NULL)
+			choice->asked = lappend(choice->asked, part);
 	}
 	foreach(cell, conditions_of_joins(choice->root, rel))
 	{
 		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
 		Relids		outer = bms_union(bms_difference(condition->clause_relids, rel->relids), rel->lateral_relids);
 
-		if (!bms_is_member(rel->relid, outer) && !contains_set(choice->outer, outer) &&
-			partition_scan_is_answered(indexes, rel->relid, (Node *) condition->clause))
+		if (!bms_is_member(rel->relid, outer) &&
+			chunk_answered_part(choice->indexes, rel->relid, (Node *) condition->clause, NULL) != NULL)
 			choice->outer = lappend(choice->outer, outer);
 	}
-	partition_scan_close_indexes(indexes);
-	table_close(parent, NoLock);
 }
 
 /* Is a system column used that a row of a partition has, but not a row that is copied into the parent's layout? */
 static bool
-uses_system_columns(const RelOptInfo *rel)
+uses_system_columns(const PartitionScanChoice *choice)
 {
-	Bitmapset  *columns = NULL;
-	ListCell   *cell;
+	const RelOptInfo *rel = choice->rel;
 
-	foreach(cell, rel->baserestrictinfo)
-		pull_varattnos((Node *) lfirst_node(RestrictInfo, cell)->clause, rel->relid, &columns);
 	for (AttrNumber column = rel->min_attr; column < 0; column++)
 		if (column != TableOidAttributeNumber && column != SelfItemPointerAttributeNumber &&
 			(rel->attr_needed[column - rel->min_attr] != NULL ||
-			 bms_is_member(column - FirstLowInvalidHeapAttributeNumber, columns)))
+			 bms_is_member(column - FirstLowInvalidHeapAttributeNumber, choice->columns)))
 			return true;
 	return false;
 }
 
-/* Are there statistics about all columns of these conditions? */
-static bool
-have_statistics(const RelOptInfo *rel, Oid parent, List *conditions)
-{
-	Bitmapset  *columns = NULL;
-
-	pull_varattnos((Node *) conditions, rel->relid, &columns);
-	for (int i = -1; (i = bms_next_member(columns, i)) >= 0;)
-		if (!SearchSysCacheExists3(STATRELATTINH, ObjectIdGetDatum(parent),
-								   Int16GetDatum(i + FirstLowInvalidHeapAttributeNumber), BoolGetDatum(true)))
-			return false;
-	return true;
-}
-
 /*
- * Is the table expected to be read faster in another way, for which its partitions need plans of their own? PostgreSQL
- * takes about a cost unit (20 µs) to plan a partition.
+ * Is the table expected to be read faster with plans of its partitions: in parallel, by another index, or partition by
+ * partition? To plan and initialize a partition takes PostgreSQL about 40 µs, so it must be worth that: 50 cost units
+ * are some 20 pages in shared buffers, which take 120 µs. With 35, of 1,000 partitions, the node took half as long.
  */
 static bool
 is_better_expanded(const PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
-	const RelOptInfo *rel = choice->rel;
-	double		count = list_length(choice->parts->leaves);
-	Cost		reading = partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost);
-	double		fewest = -1;
+	bool		is_ended = root->limit_tuples >= 0 && (root->query_pathkeys == NIL || choice->sort != NULL);
 	ListCell   *cell;
 
 	if (partition_scan_use == PARTITION_SCAN_ALWAYS)
 		return false;
 	if (choice->asked != NIL)
-	{
-		bool		is_limited = root->limit_tuples >= 0;
-
-		if (reading < 2 * count || (is_limited && (root->query_pathkeys == NIL || choice->sort != NIL)))
-			return false;
-		/* sorted by an index, partition by partition, by another condition, or in parallel */
-		return is_limited || enable_partitionwise_join || enable_partitionwise_aggregate ||
-			rel->rows * 10 < choice->asked_rows ||
-			(rel->consider_parallel && max_parallel_workers_per_gather > 0 &&
-			 reading > 4 * (count + parallel_setup_cost));
-	}
-	/* Values of other tables are asked about on the inner side of a nested loop, or by JoinKeys and Skips. */
+		return !is_ended && choice->asked_rows > FEW_ROWS &&
+			partition_scan_reading_cost(choice->parts, choice->asked_rows, cpu_tuple_cost) >
+			50 * list_length(choice->parts->leaves);
+	/* values of other tables are asked about on the inner side of a nested loop; otherwise by JoinKeys and Skips */
 	if (!enable_nestloop)
 		return true;
 	foreach(cell, choice->outer)
@@ -338,10 +262,10 @@ is_better_expanded(const PartitionScanChoice *choice)
 		for (int i = -1; (i = bms_next_member(lfirst(cell), i)) >= 0;)
 			if (root->simple_rel_array[i] != NULL)
 				rows *= Max(root->simple_rel_array[i]->rows, 1);
-		if (fewest < 0 || rows < fewest)
-			fewest = rows;
+		if (rows <= MOST_LOOKUPS)
+			return false;
 	}
-	return fewest < 0 || fewest > MOST_LOOKUPS;
+	return true;
 }
 
 /* Finds the partitions and sizes of a table that may get the node. */
@@ -357,11 +281,10 @@ prepare(PartitionScanChoice *choice)
 	choice->is_empty = relation_excluded_by_constraints(root, rel, rte);
 	if (choice->is_empty)
 		return;
-	find_conditions(choice, rte->relid);
-	if ((choice->asked != NIL || choice->outer != NIL) && !uses_system_columns(rel))
+	find_conditions(choice);
+	if ((choice->asked != NIL || choice->outer != NIL) && !uses_system_columns(choice))
 		choice->parts = partition_scan_find(root, rel, rte);
-	if (choice->parts != NULL &&
-		list_length(choice->parts->leaves) < (partition_scan_use == PARTITION_SCAN_ALWAYS ? 1 : 2))
+	if (choice->parts != NULL && list_length(choice->parts->leaves) < 2)
 		choice->parts = NULL;
 	/* This is also a first estimate for other relations, if the table is expanded late. */
 	if (choice->parts != NULL || bms_is_empty(rel->lateral_relids))
@@ -378,30 +301,26 @@ prepare(PartitionScanChoice *choice)
 static void
 decide(PartitionScanChoice *choice)
 {
-	PlannerInfo *root = choice->root;
-	const RelOptInfo *rel = choice->rel;
-
 	if (choice->parts == NULL)
 		return;
-	choice->asked_rows = clamp_row_est(rel->tuples *
-									   clauselist_selectivity(root, choice->asked, 0, JOIN_INNER, NULL));
 	/* Without statistics PostgreSQL expects a two-hundredth of all rows. We expect few. */
-	if (!have_statistics(rel, planner_rt_fetch(rel->relid, root)->relid, choice->asked))
-		choice->asked_rows = 1;
+	choice->asked_rows = !choice->parts->is_analyzed ? 1 :
+		clamp_row_est(choice->rel->tuples * clauselist_selectivity(choice->root, choice->asked, 0, JOIN_INNER, NULL));
 	partition_scan_find_order(choice);
 	if (is_better_expanded(choice))
 		choice->parts = NULL;
 }
 
-void
-partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+/* Gives this relation, if it is a table that was not expanded, its paths. */
+static void
+finish_table(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	ListCell   *cell;
 	List	   *prepared = NIL;
 
-	if (planning == NULL)
+	if (choices == NULL)
 		return;
-	foreach(cell, planning->choices)
+	foreach(cell, *choices)
 	{
 		PartitionScanChoice *choice = lfirst(cell);
 
@@ -415,17 +334,16 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 	foreach(cell, prepared)
 		decide(lfirst(cell));
 	/* The paths of this relation, which is the first one, were made before the sizes of these tables were known. */
-	if (prepared != NIL && rel->rtekind == RTE_RELATION && !rte->inh && rel->indexlist != NIL && !IS_DUMMY_REL(rel) &&
-		rte->tablesample == NULL)
+	if (prepared != NIL && !rte->inh && rte->tablesample == NULL && !IS_DUMMY_REL(rel))
 		create_index_paths(root, rel);
-	foreach(cell, planning->choices)
+	foreach(cell, *choices)
 	{
 		PartitionScanChoice *choice = lfirst(cell);
 
 		if (choice->root != root || choice->rel != rel)
 			continue;
 		/* late expansion comes here again, for the same relation */
-		planning->choices = foreach_delete_current(planning->choices, cell);
+		*choices = foreach_delete_current(*choices, cell);
 		if (choice->is_empty)
 			return;
 		if (choice->parts != NULL)
@@ -434,6 +352,16 @@ partition_scan_change_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *r
 			partition_scan_expand(root, rel, rte);
 		return;
 	}
+}
+
+/* The hook for the paths of a table, of a child of a table, or of anything else in FROM. */
+static void
+change_paths(PlannerInfo *root, RelOptInfo *rel, Index relid, RangeTblEntry *rte)
+{
+	if (previous_set_rel_pathlist)
+		previous_set_rel_pathlist(root, rel, relid, rte);
+	finish_table(root, rel, rte);
+	skip_add_paths(root, rel, rte);
 }
 
 void
@@ -445,6 +373,8 @@ partition_scan_init(void)
 							 "this is expected to be slower.",
 							 &partition_scan_use, PARTITION_SCAN_ON, uses, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	RegisterCustomScanMethods(&partition_scan_methods);
+	previous_set_rel_pathlist = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = change_paths;
 	previous_planner = planner_hook;
 	planner_hook = plan_statement;
 #if PG_VERSION_NUM >= 190000

@@ -4,8 +4,6 @@
  */
 #include "chunks/partition_scan.h"
 
-#include <math.h>
-
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "optimizer/cost.h"
@@ -43,88 +41,70 @@ partition_scan_reading_cost(const PartitionScanParts *parts, double rows, Cost p
 }
 
 /* Makes a path that asks about these conditions, which leave so many rows. `outer` are the tables that give values. */
-static CustomPath *
+static Path *
 make_path(const PartitionScanChoice *choice, List *asked, double asked_rows, Relids outer)
 {
 	PlannerInfo *root = choice->root;
 	RelOptInfo *rel = choice->rel;
 	CustomPath *custom = makeNode(CustomPath);
-	PartitionScanPath *private = palloc0(sizeof(PartitionScanPath));
 	Path	   *path = &custom->path;
 	double		count = list_length(choice->parts->leaves);
 	double		read = asked != NIL ? Min(count, Max(asked_rows, 1)) : count;
-	QualCost	quals = rel->baserestrictcost;
 
-	private->parts = choice->parts;
-	private->asked = asked;
-	private->rows = (int) Min(asked != NIL ? ceil(asked_rows / read) : choice->parts->tuples / count, 1e9);
 	path->pathtype = T_CustomScan;
 	path->parent = rel;
 	path->pathtarget = rel->reltarget;
 	path->param_info = get_baserel_parampathinfo(root, rel, outer);
 	path->parallel_safe = rel->consider_parallel;
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
-	if (path->param_info != NULL)
-	{
-		QualCost	of_join;
-
-		cost_qual_eval(&of_join, path->param_info->ppi_clauses, root);
-		quals.startup += of_join.startup;
-		quals.per_tuple += of_join.per_tuple;
-	}
-	path->startup_cost = rel->reltarget->cost.startup + quals.startup + count * QUESTION_COST;
-	path->total_cost = path->startup_cost +
-		read * OPENING_COST + partition_scan_reading_cost(choice->parts, asked != NIL ? asked_rows : rel->pages,
-														  cpu_tuple_cost + quals.per_tuple) +
-		path->rows * rel->reltarget->cost.per_tuple;
+	path->startup_cost = rel->baserestrictcost.startup + count * QUESTION_COST;
+	path->total_cost = path->startup_cost + read * OPENING_COST +
+		partition_scan_reading_cost(choice->parts, asked != NIL ? asked_rows : rel->pages,
+									cpu_tuple_cost + rel->baserestrictcost.per_tuple);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_private = list_make1(private);
+	custom->custom_private = list_make2((void *) choice, asked);
 	custom->methods = &path_methods;
-	return custom;
+	return path;
 }
 
 /* ----------------------------------------------------------------------------- the order */
 
-/*
- * Returns, as PARTITION_SCAN_SORT, the order that the query wants, in columns of this table. NIL: it has others than
- * columns.
- */
-static List *
+/* Returns the order that the query wants, in columns of this table. NULL: it has others than columns. */
+static Sort *
 wanted_sort(PlannerInfo *root, const RelOptInfo *rel)
 {
-	List	   *columns = NIL;
-	List	   *operators = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
+	Sort	   *sort = makeNode(Sort);
+	int			count = list_length(root->query_pathkeys);
 	ListCell   *cell;
 
+	sort->sortColIdx = palloc(count * sizeof(AttrNumber));
+	sort->sortOperators = palloc0(count * sizeof(Oid));
+	sort->collations = palloc(count * sizeof(Oid));
+	sort->nullsFirst = palloc(count * sizeof(bool));
 	foreach(cell, root->query_pathkeys)
 	{
 		const PathKey *key = lfirst_node(PathKey, cell);
+		int			at = sort->numCols++;
 		ListCell   *inner;
-		Oid			operator = InvalidOid;
 
-		if (key->pk_eclass->ec_has_volatile)
-			return NIL;
 		foreach(inner, key->pk_eclass->ec_members)
 		{
 			const EquivalenceMember *member = lfirst_node(EquivalenceMember, inner);
 			const Var  *column = (Var *) member->em_expr;
 
-			if (!IsA(column, Var) || column->varno != (int) rel->relid || column->varattno <= 0 || member->em_is_child)
+			if (!IsA(column, Var) || column->varno != (int) rel->relid || column->varattno <= 0)
 				continue;
-			operator = get_opfamily_member(key->pk_opfamily, member->em_datatype, member->em_datatype,
-										   sb_pathkey_strategy(key));
-			columns = lappend_int(columns, column->varattno);
+			sort->sortColIdx[at] = column->varattno;
+			sort->sortOperators[at] = get_opfamily_member(key->pk_opfamily, member->em_datatype, member->em_datatype,
+														  sb_pathkey_strategy(key));
 			break;
 		}
-		if (!OidIsValid(operator))
-			return NIL;
-		operators = lappend_oid(operators, operator);
-		collations = lappend_oid(collations, key->pk_eclass->ec_collation);
-		nulls_first = lappend_int(nulls_first, key->pk_nulls_first);
+		if (!OidIsValid(sort->sortOperators[at]))
+			return NULL;
+		sort->collations[at] = key->pk_eclass->ec_collation;
+		sort->nullsFirst[at] = key->pk_nulls_first;
 	}
-	return list_make4(columns, operators, collations, nulls_first);
+	return sort;
 }
 
 /*
@@ -162,28 +142,12 @@ partition_scan_find_order(PartitionScanChoice *choice)
 		choice->sort = wanted_sort(root, rel);
 }
 
-/* Adds a path whose rows have the order that the query wants, so that LIMIT ends it early. */
-static void
-add_ordered_path(const PartitionScanChoice *choice)
-{
-	RelOptInfo *rel = choice->rel;
-	CustomPath *path = make_path(choice, choice->asked, choice->asked_rows, NULL);
-	PartitionScanPath *private = linitial(path->custom_private);
-
-	private->sort = choice->sort;
-	private->backward = choice->backward;
-	path->path.pathkeys = choice->root->query_pathkeys;
-	path->path.total_cost *= 1.01;	/* sorting */
-	add_path(rel, (Path *) path);
-}
-
 void
 partition_scan_add_paths(PartitionScanChoice *choice)
 {
 	PlannerInfo *root = choice->root;
 	RelOptInfo *rel = choice->rel;
-	Relation	parent = table_open(((PartitionScanTable *) linitial(choice->parts->tables))->oid, NoLock);
-	List	   *indexes = partition_scan_open_indexes(parent);
+	Path	   *path;
 	ListCell   *cell;
 
 	/* With part_rels PostgreSQL would make an Append once more at the end, of no children. */
@@ -192,9 +156,15 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 	rel->partial_pathlist = NIL;
 	/* The paths of a relation that was thought to be empty have left a ParamPathInfo without the clauses of joins. */
 	rel->ppilist = NIL;
-	add_path(rel, (Path *) make_path(choice, choice->asked, choice->asked_rows, rel->lateral_relids));
-	if (choice->sort != NIL)
-		add_ordered_path(choice);
+	add_path(rel, make_path(choice, choice->asked, choice->asked_rows, rel->lateral_relids));
+	if (choice->sort != NULL)
+	{
+		/* its rows have the order that the query wants, so LIMIT ends it early */
+		path = make_path(choice, choice->asked, choice->asked_rows, NULL);
+		path->pathkeys = root->query_pathkeys;
+		path->total_cost *= 1.01;	/* sorting */
+		add_path(rel, path);
+	}
 	foreach(cell, choice->outer)
 	{
 		ParamPathInfo *join = get_baserel_parampathinfo(root, rel, lfirst(cell));
@@ -202,12 +172,15 @@ partition_scan_add_paths(PartitionScanChoice *choice)
 		ListCell   *inner;
 
 		foreach(inner, join->ppi_clauses)
-			if (partition_scan_is_answered(indexes, rel->relid, (Node *) lfirst_node(RestrictInfo, inner)->clause))
-				asked = lappend(asked, lfirst_node(RestrictInfo, inner)->clause);
-		add_path(rel, (Path *) make_path(choice, asked, join->ppi_rows, lfirst(cell)));
+		{
+			Node	   *part = chunk_answered_part(choice->indexes, rel->relid,
+												   (Node *) lfirst_node(RestrictInfo, inner)->clause, NULL);
+
+			if (part != NULL)
+				asked = lappend(asked, part);
+		}
+		add_path(rel, make_path(choice, asked, join->ppi_rows, lfirst(cell)));
 	}
-	partition_scan_close_indexes(indexes);
-	table_close(parent, NoLock);
 }
 
 /* -------------------------------------------------------------------------- late expansion */

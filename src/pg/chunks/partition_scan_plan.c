@@ -2,12 +2,10 @@
  * partition_scan_plan.c: makes the plan of the node PartitionScan.
  *
  * The partitions get entries in the range table of their query, so a plan that is kept has them locked and becomes
- * invalid with them. Run-time pruning is PostgreSQL's own. It wants an Append's children, so we show it one for each
- * leaf partition, in a copy of the planner's data.
+ * invalid with them. Run-time pruning is PostgreSQL's own.
  */
 #include "chunks/partition_scan.h"
 
-#include "access/table.h"
 #include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -20,8 +18,6 @@
 #include "parser/parsetree.h"
 #include "partitioning/partdesc.h"
 #include "partitioning/partprune.h"
-#include "rewrite/rewriteManip.h"
-#include "utils/rel.h"
 
 #include "chunks/chunk_question.h"
 
@@ -46,151 +42,98 @@ with_outer_parameters(Node *node, PlannerInfo *root)
 	return expression_tree_mutator(node, with_outer_parameters, root);
 }
 
-static bool
-has_value_to_come(Node *node, void *nothing)
-{
-	if (node == NULL)
-		return false;
-	return IsA(node, Param) || expression_tree_walker(node, has_value_to_come, nothing);
-}
-
-/* The columns of a table's partition key, as numbered by pull_varattnos(). */
-static Bitmapset *
-key_columns(const RelOptInfo *rel)
-{
-	Bitmapset  *columns = NULL;
-
-	for (int i = 0; i < rel->part_scheme->partnatts; i++)
-		pull_varattnos((Node *) rel->partexprs[i], rel->relid, &columns);
-	return columns;
-}
-
 /*
- * Can one of these conditions prune partitions by a value that the planner does not know? (If there are partitioned
- * tables below the parent, we do not look at their keys.)
+ * Sets the steps by which PostgreSQL prunes the partitions of this table at run time. It wants an Append with a
+ * partition, so it gets one with a fake one, in a copy of the planner's data that has only these two. Returns what a
+ * PartitionPruneInfo has besides, or NULL if there are no steps.
  */
-static bool
-may_prune(const RelOptInfo *rel, const PartitionScanParts *parts, const List *conditions)
+static PartitionPruneInfo *
+find_steps(PlannerInfo *root, RelOptInfo *parent, const PartitionScanTable *table, List *conditions,
+		   PartitionedRelPruneInfo *info)
 {
-	const Bitmapset *key = key_columns(rel);
-	ListCell   *cell;
+	const Index relid = parent->relid;
+	PlannerInfo *copy = makeNode(PlannerInfo);
+	RelOptInfo *rel = makeNode(RelOptInfo);
+	RelOptInfo *leaf = makeNode(RelOptInfo);
+	AppendRelInfo *append = makeNode(AppendRelInfo);
+	Path	   *path = makeNode(Path);
+	PartitionPruneInfo *result;
 
-	foreach(cell, conditions)
-	{
-		Node	   *condition = lfirst(cell);
-		Bitmapset  *columns = NULL;
-
-		pull_varattnos(condition, rel->relid, &columns);
-		if ((list_length(parts->tables) > 1 || bms_overlap(columns, key)) &&
-			(has_value_to_come(condition, NULL) || contain_mutable_functions(condition)))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Enters a member of the table `above` into a copy of the planner's data, under the number that it has in the range
- * table.
- */
-static void
-add_member(PlannerInfo *root, RelOptInfo *rel, Index number, Index above, AppendRelInfo *columns)
-{
-	rel->reloptkind = RELOPT_OTHER_MEMBER_REL;
-	rel->relid = number;
-	rel->relids = bms_make_singleton(number);
-#if PG_VERSION_NUM >= 160000
-	rel->parent = root->simple_rel_array[above];
-#endif
-	columns->parent_relid = above;
-	columns->child_relid = number;
-	root->simple_rel_array[number] = rel;
-	root->append_rel_array[number] = columns;
-	root->simple_rte_array[number] = rt_fetch(number, root->parse->rtable);
-}
-
-/* How the columns of a partitioned table correspond to those of the table above it. */
-static AppendRelInfo *
-columns_of(const PartitionScanTable *table, Index number, const PartitionScanTable *above, Index above_number)
-{
-	Relation	parent = table_open(above->oid, NoLock);
-	Relation	child = table_open(table->oid, NoLock);
-	AppendRelInfo *result = make_append_rel_info(parent, child, above_number, number);
-
-	table_close(child, NoLock);
-	table_close(parent, NoLock);
+	memcpy(rel, table->rel, sizeof(RelOptInfo));
+	rel->pathlist = NIL;
+	rel->live_parts = table->live;
+	rel->part_rels = palloc0(rel->nparts * sizeof(RelOptInfo *));
+	for (int i = -1; (i = bms_next_member(table->live, i)) >= 0;)
+		rel->part_rels[i] = leaf;
+	path->parent = leaf;
+	leaf->reloptkind = RELOPT_OTHER_MEMBER_REL;
+	leaf->relid = relid + 1;
+	append->parent_relid = relid;
+	copy->simple_rel_array_size = (int) relid + 2;
+	copy->simple_rel_array = palloc0((relid + 2) * sizeof(RelOptInfo *));
+	copy->simple_rte_array = palloc0((relid + 2) * sizeof(RangeTblEntry *));
+	copy->append_rel_array = palloc0((relid + 2) * sizeof(AppendRelInfo *));
+	copy->simple_rel_array[relid] = rel;
+	copy->simple_rte_array[relid + 1] = planner_rt_fetch(relid, root);
+	copy->append_rel_array[relid + 1] = append;
+	result = (PartitionPruneInfo *) sb_make_partition_pruneinfo(copy, rel, list_make1(path), conditions);
+	if (result != NULL)
+		*info = *linitial_node(PartitionedRelPruneInfo, linitial(result->prune_infos));
 	return result;
 }
 
-/* Returns a PartitionPruneInfo, or NULL. The entries for `parts` in the range table begin at `first`. */
+/*
+ * Returns a PartitionPruneInfo, or NULL, whose subplans are the leaf partitions. The entries for `parts` in the range
+ * table begin at `first`.
+ */
 static Node *
 make_pruning(PlannerInfo *root, RelOptInfo *parent, const PartitionScanParts *parts, Index first, List *conditions)
 {
-	PlannerInfo *copy = makeNode(PlannerInfo);
-	int			count = list_length(root->parse->rtable) + 1;
-	int			known = Min(count, root->simple_rel_array_size);
-	/* the parent has an entry of its own, so the tables below it begin at tables[1] */
-	Index		first_leaf = first + list_length(parts->tables) - 1;
-	Path	  **leaves = palloc0(Max(list_length(parts->leaves), 1) * sizeof(Path *));
-	List	   *children = NIL;
+	PartitionPruneInfo *result = NULL;
+	List	   *infos = NIL;
 	ListCell   *cell;
 
-	if (!enable_partition_pruning || !may_prune(parent, parts, conditions))
+	if (!enable_partition_pruning)
 		return NULL;
-	memcpy(copy, root, sizeof(PlannerInfo));
-#if PG_VERSION_NUM >= 180000
-	copy->partPruneInfos = NIL;
-#endif
-	copy->simple_rel_array_size = count;
-	copy->simple_rel_array = palloc0(count * sizeof(RelOptInfo *));
-	copy->simple_rte_array = palloc0(count * sizeof(RangeTblEntry *));
-	copy->append_rel_array = palloc0(count * sizeof(AppendRelInfo *));
-	memcpy(copy->simple_rel_array, root->simple_rel_array, known * sizeof(RelOptInfo *));
-	memcpy(copy->simple_rte_array, root->simple_rte_array, known * sizeof(RangeTblEntry *));
 	foreach(cell, parts->tables)
 	{
 		const PartitionScanTable *table = lfirst(cell);
-		int			at = foreach_current_index(cell);
-		Index		number = at == 0 ? parent->relid : first + at - 1;
-		RelOptInfo *rel = makeNode(RelOptInfo);
+		const int	at = foreach_current_index(cell);
+		const int	count = table->partitions->nparts;
+		PartitionedRelPruneInfo *info = makeNode(PartitionedRelPruneInfo);
+		PartitionPruneInfo *found = find_steps(root, parent, table, partition_scan_translate(parts, conditions, at),
+											   info);
 
-		memcpy(rel, table->rel, sizeof(RelOptInfo));
-		rel->pathlist = NIL;
-		rel->live_parts = table->live;
-		rel->part_rels = palloc0(rel->nparts * sizeof(RelOptInfo *));
-		if (at == 0)
-			copy->simple_rel_array[number] = rel;
-		else
-		{
-			const PartitionScanTable *above = list_nth(parts->tables, table->above);
-			Index		above_number = table->above == 0 ? parent->relid : first + table->above - 1;
-			RelOptInfo *rel_above = copy->simple_rel_array[above_number];
-
-			for (int i = 0; i < rel_above->nparts; i++)
-				if (bms_is_member(i, above->live) && above->places[i] == -1 - at)
-					rel_above->part_rels[i] = rel;
-			add_member(copy, rel, number, above_number, columns_of(table, number, above, above_number));
-			rel->partexprs = memcpy(palloc(rel->part_scheme->partnatts * sizeof(List *)), rel->partexprs,
-									rel->part_scheme->partnatts * sizeof(List *));
-			for (int i = 0; i < rel->part_scheme->partnatts; i++)
-			{
-				rel->partexprs[i] = copyObject(rel->partexprs[i]);
-				ChangeVarNodes((Node *) rel->partexprs[i], (int) parent->relid, (int) number, 0);
-			}
-		}
+		if (found != NULL)
+			result = found;
+		/* the parent has an entry of its own, so the tables below it begin at tables[1] */
+		info->rtindex = at == 0 ? parent->relid : first + at - 1;
+		info->present_parts = table->live;
+		info->nparts = count;
+		info->subplan_map = memset(palloc(count * sizeof(int)), -1, count * sizeof(int));
+		info->subpart_map = memset(palloc(count * sizeof(int)), -1, count * sizeof(int));
+		info->relid_map = palloc0(count * sizeof(Oid));
+#if PG_VERSION_NUM >= 180000
+		info->leafpart_rti_map = palloc0(count * sizeof(int));
+#endif
 		for (int i = -1; (i = bms_next_member(table->live, i)) >= 0;)
-			if (table->places[i] >= 0)
+		{
+			info->relid_map[i] = table->partitions->oids[i];
+			if (table->places[i] < 0)
 			{
-				RelOptInfo *leaf = makeNode(RelOptInfo);
-				Path	   *path = makeNode(Path);
-
-				add_member(copy, leaf, first_leaf + table->places[i], number, makeNode(AppendRelInfo));
-				path->parent = rel->part_rels[i] = leaf;
-				leaves[table->places[i]] = path;
+				info->subpart_map[i] = -1 - table->places[i];
+				continue;
 			}
+			info->subplan_map[i] = table->places[i];
+#if PG_VERSION_NUM >= 180000
+			info->leafpart_rti_map[i] = (int) first + list_length(parts->tables) - 1 + table->places[i];
+#endif
+		}
+		infos = lappend(infos, info);
 	}
-	for (int i = 0; i < list_length(parts->leaves); i++)
-		children = lappend(children, leaves[i]);
-	return sb_make_partition_pruneinfo(copy, copy->simple_rel_array[parent->relid], children, conditions);
+	if (result != NULL)
+		result->prune_infos = list_make1(infos);
+	return (Node *) result;
 }
 
 /* --------------------------------------------------------------------------------- the plan */
@@ -240,7 +183,8 @@ find_equalities(const List *conditions, const List *asked)
 		OpExpr	   *condition = lfirst(cell);
 
 		if (!list_member(asked, condition) && IsA(condition, OpExpr) && list_length(condition->args) == 2 &&
-			(chunk_is_plain_value(linitial(condition->args)) || chunk_is_plain_value(lsecond(condition->args))))
+			(chunk_is_plain_value(linitial(condition->args), NULL) ||
+			 chunk_is_plain_value(lsecond(condition->args), NULL)))
 			result = lappend(result, condition);
 	}
 	return result;
@@ -250,8 +194,10 @@ Plan *
 partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list, List *clauses,
 						 List *children)
 {
-	const PartitionScanPath *private = linitial(path->custom_private);
-	const PartitionScanParts *parts = private->parts;
+	const PartitionScanChoice *choice = linitial(path->custom_private);
+	List	   *asked = lsecond(path->custom_private);
+	const PartitionScanParts *parts = choice->parts;
+	bool		is_ordered = path->path.pathkeys != NIL;
 	CustomScan *scan = makeNode(CustomScan);
 	List	   *conditions = extract_actual_clauses(clauses, false);
 	List	   *with_values = NIL;
@@ -268,12 +214,12 @@ partition_scan_make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, L
 	scan->scan.plan.qual = conditions;
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
-	scan->custom_exprs = list_make2(copyObject(private->asked),
-									copyObject(find_equalities(conditions, private->asked)));
-	scan->custom_private = list_make4(list_make4_int(rel->relid, first + list_length(parts->tables) - 1,
-													 list_length(parts->leaves), private->rows),
-									  make_pruning(root, rel, parts, first, with_values), copyObject(private->sort),
-									  list_make1_int(private->backward));
+	scan->custom_exprs = copyObject(list_concat_copy(asked, find_equalities(conditions, asked)));
+	scan->custom_private = list_make3(list_make5_int(rel->relid, first + list_length(parts->tables) - 1,
+													 list_length(parts->leaves), list_length(asked),
+													 is_ordered && choice->backward),
+									  make_pruning(root, rel, parts, first, with_values),
+									  is_ordered ? copyObject(choice->sort) : NULL);
 	scan->methods = &partition_scan_methods;
 	return (Plan *) scan;
 }

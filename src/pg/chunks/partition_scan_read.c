@@ -1,137 +1,86 @@
 /*
- * partition_scan_read.c: reads one partition of a PartitionScan: by a B-tree index, by the pages that its bf indexes
- * name, or wholly. The node itself tests all conditions of the rows.
+ * partition_scan_read.c: reads one partition of a PartitionScan: by a B-tree index, or the pages that its bf indexes
+ * name. The node itself tests all conditions of the rows.
  */
 #include "chunks/partition_scan.h"
 
-#include "access/attmap.h"
 #include "access/genam.h"
-#include "access/htup_details.h"
+#include "access/heapam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
-#include "access/transam.h"
+#include "access/tupconvert.h"
 #include "catalog/pg_am_d.h"
-#include "catalog/pg_index.h"
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
+#include "rewrite/rewriteManip.h"
 #include "storage/bufmgr.h"
 #include "utils/array.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
-#include "utils/snapmgr.h"
-
-/* A partition of so few pages is read wholly: it takes less time than to look for the pages. */
-#define FEW_PAGES 8
 
 /* ----------------------------------------------------------------------- B-tree indexes */
 
-/* May PostgreSQL use this index for the snapshot? */
-static bool
-is_usable_btree(Relation index)
-{
-	const FormData_pg_index *form = index->rd_index;
-
-	return index->rd_rel->relam == BTREE_AM_OID && form->indisvalid && form->indisready &&
-		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL) &&
-		!(form->indcheckxmin &&
-		  !TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
-}
-
 /*
- * Sets a scan key for this column of the index if the comparison is column = value, or column = ANY (values) with few
- * enough values that looking for each is faster than reading all pages.
+ * Sets a scan key if the comparison is column = value for this column of the index, or column = ANY (values) with few
+ * enough values that looking for each is faster than reading the pages.
  */
 static bool
-set_key(PartitionScanState *state, PartitionScanQuestion *question, Relation index, int column, BlockNumber pages,
-		ScanKey entry)
+set_key(PartitionScanState *state, ChunkQuestion *comparison, const IndexOptInfo *index, int column, ScanKey entry)
 {
-	Node	   *clause = question->clause;
-	bool		any = question->combines == NOT_EXPR && IsA(clause, ScalarArrayOpExpr);
-	List	   *sides;
-	Node	   *left;
-	AttrNumber	number;
-	Oid			operator;
-	int			strategy;
-	Oid			left_type;
-	Oid			right_type;
-	const Const *value;
+	const int	varno = (int) ((Scan *) state->css.ss.ps.plan)->scanrelid;
+	const AttrMap *map = state->reader.map;
+	QuestionKey key;
+	bool		whole_row;
 
-	if (question->combines != NOT_EXPR || question->side == NULL || !(any || IsA(clause, OpExpr)))
+	if (comparison->combines != NOT_EXPR || comparison->argument == NULL ||
+		!chunk_find_key(index, varno, map == NULL ? comparison->clause :
+						map_variable_attnos(comparison->clause, varno, 0, map, InvalidOid, &whole_row), &key) ||
+		key.column != column || key.strategy != BTEqualStrategyNumber)
 		return false;
-	sides = any ? ((ScalarArrayOpExpr *) clause)->args : ((OpExpr *) clause)->args;
-	operator = any ? ((ScalarArrayOpExpr *) clause)->opno : ((OpExpr *) clause)->opno;
-	left = linitial(sides);
-	if (left == *question->side)
+	chunk_evaluate(&state->asking, comparison);
+	if (comparison->isnull)
+		return false;
+	if (key.flags == SK_SEARCHARRAY)
 	{
-		left = lsecond(sides);
-		operator = get_commutator(operator);
+		ArrayType  *array = DatumGetArrayTypeP(comparison->value);
+
+		if ((uint64) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) * 4 > state->reader.left.pages)
+			return false;
 	}
-	while (IsA(left, RelabelType))
-		left = (Node *) ((RelabelType *) left)->arg;
-	if (!IsA(left, Var) || ((Var *) left)->varattno <= 0)
-		return false;
-	number = ((Var *) left)->varattno;
-	if (state->reader.map != NULL)
-		number = state->reader.map->attnums[number - 1];
-	if (number != index->rd_index->indkey.values[column] || !OidIsValid(operator) ||
-		!op_in_opfamily(operator, index->rd_opfamily[column]) ||
-		(OidIsValid(index->rd_indcollation[column]) && index->rd_indcollation[column] != exprInputCollation(clause)))
-		return false;
-	get_op_opfamily_properties(operator, index->rd_opfamily[column], false, &strategy, &left_type, &right_type);
-	if (strategy != BTEqualStrategyNumber)
-		return false;
-	partition_scan_evaluate(state, question);
-	value = (Const *) *question->side;
-	if (value->constisnull)
-		return false;
-	if (any && (uint64) ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(value->constvalue)),
-									   ARR_DIMS(DatumGetArrayTypeP(value->constvalue))) * 4 > pages)
-		return false;
-	ScanKeyEntryInitialize(entry, any ? SK_SEARCHARRAY : 0, column + 1, strategy, right_type,
-						   exprInputCollation(clause), get_opcode(operator), value->constvalue);
+	ScanKeyEntryInitialize(entry, key.flags, key.column, key.strategy, key.subtype, key.collation, key.function,
+						   comparison->value);
 	return true;
 }
 
 /* Sets keys for the first columns of a B-tree index, and returns how many. */
 static int
-set_keys(PartitionScanState *state, Relation index, BlockNumber pages, ScanKey keys)
+set_keys(PartitionScanState *state, Relation index, ScanKey keys)
 {
+	const IndexOptInfo *info = chunk_index_info(index, ((Scan *) state->css.ss.ps.plan)->scanrelid);
 	int			count = 0;
 
-	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
-	{
-		bool		found = false;
-
-		for (int i = 0; i < state->question.count + state->equalities.count && !found; i++)
-			found = set_key(state, i < state->question.count ? &state->question.parts[i] :
-							&state->equalities.parts[i - state->question.count], index, column, pages, &keys[count]);
-		if (!found)
-			break;
-		count++;
-	}
+	for (int column = 1; column <= info->nkeycolumns && count == column - 1; column++)
+		for (int i = 0; i < state->comparisons.count && count < column; i++)
+			count += set_key(state, &state->comparisons.parts[i], info, column, &keys[count]);
 	return count;
 }
 
 /* Begins a scan of a B-tree index of the partition, if one serves. */
 static bool
-begin_index_scan(PartitionScanState *state, BlockNumber pages)
+begin_index_scan(PartitionScanState *state)
 {
 	PartitionReader *reader = &state->reader;
-	List	   *indexes = RelationGetIndexList(reader->partition);
 	ListCell   *cell;
 
-	foreach(cell, indexes)
+	foreach(cell, RelationGetIndexList(reader->partition))
 	{
-		Relation	index;
-		ScanKey		keys;
+		Relation	index = chunk_has_method(lfirst_oid(cell), BTREE_AM_OID) ?
+			chunk_open_index(reader->partition, lfirst_oid(cell), BTREE_AM_OID) : NULL;
+		ScanKeyData keys[INDEX_MAX_KEYS];
 		int			count;
 
-		if (!chunk_has_method(lfirst_oid(cell), BTREE_AM_OID))
+		if (index == NULL)
 			continue;
-		index = index_open(lfirst_oid(cell), AccessShareLock);
-		keys = palloc(INDEX_MAX_KEYS * sizeof(ScanKeyData));
-		count = is_usable_btree(index) ? set_keys(state, index, pages, keys) : 0;
+		count = set_keys(state, index, keys);
 		if (count > 0)
 		{
 			reader->index = index;
@@ -145,71 +94,31 @@ begin_index_scan(PartitionScanState *state, BlockNumber pages)
 	return false;
 }
 
-/* ------------------------------------------------------------------- pages of bf indexes */
-
-#if PG_VERSION_NUM >= 180000
-static void
-begin_pages(PartitionReader *reader, Snapshot snapshot)
-{
-	reader->scan = sb_table_beginscan_bm(reader->partition, snapshot);
-	reader->scan->st.rs_tbmiterator = tbm_begin_iterate(reader->pages, NULL, InvalidDsaPointer);
-}
-
-static bool
-next_on_pages(PartitionReader *reader)
-{
-	bool		recheck;
-	uint64		lossy = 0;
-	uint64		exact = 0;
-
-	return table_scan_bitmap_next_tuple(reader->scan, reader->slot, &recheck, &lossy, &exact);
-}
-
-static void
-end_pages(PartitionReader *reader)
-{
-	tbm_end_iterate(&reader->scan->st.rs_tbmiterator);
-}
-#else
-static void
-begin_pages(PartitionReader *reader, Snapshot snapshot)
-{
-	reader->scan = sb_table_beginscan_bm(reader->partition, snapshot);
-	reader->iterator = tbm_begin_iterate(reader->pages);
-	reader->result = NULL;
-}
-
-static bool
-next_on_pages(PartitionReader *reader)
-{
-	while (reader->result == NULL || !table_scan_bitmap_next_tuple(reader->scan, reader->result, reader->slot))
-		do
-		{
-			reader->result = tbm_iterate(reader->iterator);
-			if (reader->result == NULL)
-				return false;
-		} while (!table_scan_bitmap_next_block(reader->scan, reader->result));
-	return true;
-}
-
-static void
-end_pages(PartitionReader *reader)
-{
-	tbm_end_iterate(reader->iterator);
-}
-#endif
-
 /* -------------------------------------------------------------------------------- reading */
+
+/*
+ * Sets reader->left to the pages that may hold rows. Returns false if the value is everywhere: the indexes have named
+ * nearly all of several ranges.
+ */
+static bool
+find_pages(PartitionScanState *state)
+{
+	BfSpans    *left = &state->reader.left;
+	Relation	partition = state->reader.partition;
+	BlockNumber pages = RelationGetNumberOfBlocks(partition);	/* taken after the snapshot */
+	ChunkVerdict why;
+
+	bf_index_add_span(left, 0, pages);
+	if (!chunk_ask(&state->asking, &state->question, RelationGetRelid(partition), &why, left))
+		left->count = 0;
+	return pages <= BF_FEW_PAGES || left->pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS;
+}
 
 void
 partition_reader_begin(PartitionScanState *state, Relation partition)
 {
-	EState	   *estate = state->css.ss.ps.state;
 	PartitionReader *reader = &state->reader;
 	MemoryContext caller = MemoryContextSwitchTo(state->reading);
-	BlockNumber pages = RelationGetNumberOfBlocks(partition);
-	/* with a row on each page there is nothing to choose */
-	bool		few = pages > FEW_PAGES && (BlockNumber) state->rows < pages;
 
 	MemoryContextReset(state->reading);
 	memset(reader, 0, sizeof *reader);
@@ -217,51 +126,48 @@ partition_reader_begin(PartitionScanState *state, Relation partition)
 	reader->map = sb_build_attrmap_by_name_if_req(RelationGetDescr(partition),
 												  RelationGetDescr(state->css.ss.ss_currentRelation));
 	reader->slot = table_slot_create(partition, NULL);
-	if (!few || !begin_index_scan(state, pages))
-	{
-		if (few && partition_scan_find_pages(state, &state->question, partition, reader->map, &reader->pages))
-			begin_pages(reader, estate->es_snapshot);
-		else
-			reader->scan = sb_table_beginscan(partition, estate->es_snapshot);
-	}
+	if (!find_pages(state) || !begin_index_scan(state))
+		reader->scan = table_beginscan_strat(partition, state->css.ss.ps.state->es_snapshot, 0, NULL, true, false);
+	/* only a heap can be read in part */
+	reader->next = partition->rd_tableam == GetHeapamTableAmRoutine() ? 0 : reader->left.count;
 	MemoryContextSwitchTo(caller);
 }
 
-/* Puts a row of a partition with another layout into the parent's layout. */
-static TupleTableSlot *
-adapt_row(PartitionScanState *state)
+/* Reads the next row into reader->slot. */
+static bool
+next_row(PartitionReader *reader)
 {
-	const PartitionReader *reader = &state->reader;
-	TupleTableSlot *row = reader->slot;
-	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
-
-	slot_getallattrs(row);
-	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+	if (reader->index_scan != NULL)
+		return index_getnext_slot(reader->index_scan, ForwardScanDirection, reader->slot);
+	for (;;)
 	{
-		int			from = reader->map->attnums[i] - 1;
+		const BfSpan *span = &reader->left.spans[reader->next];
 
-		slot->tts_values[i] = from < 0 ? (Datum) 0 : row->tts_values[from];
-		slot->tts_isnull[i] = from < 0 || row->tts_isnull[from];
+		if (reader->next > 0 && table_scan_getnextslot(reader->scan, ForwardScanDirection, reader->slot))
+			return true;
+		if (reader->next == reader->left.count)
+			return false;
+		if (reader->next++ > 0)
+			table_rescan(reader->scan, NULL);
+		heap_setscanlimits(reader->scan, span->first, span->end - span->first);
 	}
-	ExecStoreVirtualTuple(slot);
-	slot->tts_tableOid = row->tts_tableOid;
-	slot->tts_tid = row->tts_tid;
-	return slot;
 }
 
 TupleTableSlot *
 partition_reader_next(PartitionScanState *state)
 {
 	PartitionReader *reader = &state->reader;
-	bool		found;
+	TupleTableSlot *row = reader->slot;
 
-	if (reader->index_scan != NULL)
-		found = index_getnext_slot(reader->index_scan, ForwardScanDirection, reader->slot);
-	else if (reader->pages != NULL)
-		found = next_on_pages(reader);
-	else
-		found = table_scan_getnextslot(reader->scan, ForwardScanDirection, reader->slot);
-	return !found ? NULL : reader->map == NULL ? reader->slot : adapt_row(state);
+	if (!next_row(reader))
+		return NULL;
+	if (reader->map == NULL)
+		return row;
+	/* into the parent's layout */
+	row = execute_attr_map_slot(reader->map, row, state->css.ss.ss_ScanTupleSlot);
+	row->tts_tableOid = reader->slot->tts_tableOid;
+	row->tts_tid = reader->slot->tts_tid;
+	return row;
 }
 
 void
@@ -272,17 +178,12 @@ partition_reader_end(PartitionScanState *state)
 	if (reader->partition == NULL)
 		return;
 	ExecDropSingleTupleTableSlot(reader->slot);
-	if (reader->pages != NULL)
-	{
-		end_pages(reader);
-		tbm_free(reader->pages);
-	}
-	if (reader->scan != NULL)
-		table_endscan(reader->scan);
 	if (reader->index_scan != NULL)
 	{
 		index_endscan(reader->index_scan);
 		index_close(reader->index, NoLock);
 	}
+	else
+		table_endscan(reader->scan);
 	reader->partition = NULL;
 }

@@ -30,24 +30,19 @@ extern void skip_init(void);
 /* ------------------------------------------------------------------- paths and plans */
 
 /*
- * What the node asks, as lists that can be copied and sent to workers. The path has them in custom_private, the plan
- * too, except that its arguments are custom_exprs.
- *
- * A question about one index is (index) (OIDs) (integers). For each key the second list has subtype, collation and
- * function, the third has column, flags, strategy and the number of the argument, or -1. The question of an OR is a
- * list of its arms; an arm is a list of questions.
+ * In the CustomScan custom_exprs are the conditions that indexes are asked about, and custom_private has these lists. A
+ * path has them in custom_private, too.
  */
 enum SkipPrivate
 {
-	SKIP_QUESTIONS,
+	SKIP_INDEXES,				/* OIDs of the indexes that can answer the conditions */
 	/*
-	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan (index)
-	 * (parameter of the JoinKeys, number of its set, column).
+	 * The keys of hash joins about which indexes are asked. In the path each is a SkipJoinKey; in the plan four
+	 * integers: the index, its column, the parameter of the JoinKeys, the number of its set.
 	 */
 	SKIP_JOINS,
 	SKIP_PARENT,				/* one integer: what is added to the table's number is its topmost parent's; 0: none */
-	SKIP_ARGUMENTS,				/* of the path only */
-	SKIP_PRIVATE_LENGTH
+	SKIP_CONDITIONS				/* of the path only */
 };
 
 extern const CustomScanMethods skip_scan_methods;
@@ -82,15 +77,9 @@ typedef struct SkipState
 	CustomScanState css;
 	int			eflags;
 	int			parent;			/* number of the topmost parent in the executor's range table; 0: none */
-	int			ordinal;		/* this is the n-th Skip of the execution that asks, from 0; -1: it has not asked yet */
 	bool		by_pages;		/* SKIP_SOME is possible: a sequential scan of a heap that only goes forward */
-
-	/* the arguments of keys; values are valid during one scan */
-	int			arguments;
-	ExprState **expressions;	/* NULL until they are needed */
-	Datum	   *values;
-	bool	   *isnull;
-	bool	   *known;			/* evaluated in this scan */
+	ChunkAsking asking;			/* its node is NULL as long as nothing was asked */
+	ChunkQuestion question;
 	int			join_count;
 	SkipJoin   *joins;
 
@@ -112,16 +101,23 @@ typedef struct SkipState
 } SkipState;
 
 /*
- * Asks the indexes. Returns false if no row can match. Otherwise, if state->by_pages is set, state->left has the pages
- * that may hold a row; some may lie behind the table's end.
+ * Gives the verdict of the scan that begins. For SKIP_SOME, state->left has the pages that may hold a row. Under
+ * EvalPlanQual it is SKIP_ALL: a row is looked at again that is newer than the snapshot, of which alone the indexes
+ * tell.
  */
-extern bool skip_ask(SkipState *state);
+extern SkipVerdict skip_ask(SkipState *state);
 
-/* Returns the Skips of an execution that collects figures for EXPLAIN ANALYZE (a list of SkipState). */
-extern List *skip_nodes_of(EState *estate);
+/* What the Skips of one execution share. */
+typedef struct SkipShared
+{
+	const EState *estate;
+	struct SkipShared *next;
+	MemoryContextCallback forget;
+	List	   *nodes;			/* all SkipStates, if figures are collected for EXPLAIN ANALYZE */
+	List	   *searches;		/* ChunkAsking.searches */
+} SkipShared;
 
-/* Enters a Skip there. */
-extern void skip_enter_node(SkipState *state);
+extern SkipShared *skip_shared_of(EState *estate);
 
 /*
  * Makes the scan below test its conditions "= ANY (array)" by hash, where skip_ask() has evaluated the array, and it

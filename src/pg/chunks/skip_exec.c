@@ -16,45 +16,7 @@
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
-#include "storage/bufmgr.h"
-#include "storage/predicate.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
-
-static Node *skip_create(CustomScan *plan);
-static void skip_begin(CustomScanState *node, EState *estate, int eflags);
-static TupleTableSlot *skip_next(CustomScanState *node);
-static void skip_end(CustomScanState *node);
-static void skip_rescan(CustomScanState *node);
-static void skip_mark(CustomScanState *node);
-static void skip_restore(CustomScanState *node);
-
-const CustomScanMethods skip_scan_methods = {
-	.CustomName = "Skip",
-	.CreateCustomScanState = skip_create,
-};
-
-static const CustomExecMethods exec_methods = {
-	.CustomName = "Skip",
-	.BeginCustomScan = skip_begin,
-	.ExecCustomScan = skip_next,
-	.EndCustomScan = skip_end,
-	.ReScanCustomScan = skip_rescan,
-	.MarkPosCustomScan = skip_mark,
-	.RestrPosCustomScan = skip_restore,
-	.ExplainCustomScan = skip_explain,
-};
-
-static Node *
-skip_create(CustomScan *plan)
-{
-	SkipState  *state = palloc0(sizeof(SkipState));
-
-	(void) plan;
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &exec_methods;
-	return (Node *) state;
-}
 
 static inline Plan *
 plan_below(const SkipState *state)
@@ -100,13 +62,14 @@ read_joins(SkipState *state, List *joins)
 	state->joins = palloc0(state->join_count * sizeof(SkipJoin));
 	foreach(cell, joins)
 	{
-		SkipJoin   *join = &state->joins[foreach_current_index(cell)];
-		const List *integers = lsecond((List *) lfirst(cell));
+		const List *numbers = lfirst(cell);
 
-		join->index = linitial_oid(linitial((List *) lfirst(cell)));
-		join->parameter = linitial_int(integers);
-		join->set = lsecond_int(integers);
-		join->column = lthird_int(integers);
+		state->joins[foreach_current_index(cell)] = (SkipJoin) {
+			.index = (Oid) linitial_int(numbers),
+			.column = lsecond_int(numbers),
+			.parameter = lthird_int(numbers),
+			.set = lfourth_int(numbers),
+		};
 	}
 }
 
@@ -123,69 +86,15 @@ skip_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsfixed = false;
 	node->ss.ps.subPlan = NIL;
 	state->eflags = eflags;
-	state->ordinal = -1;
 	state->parent = parent != 0 ? (int) plan->scan.scanrelid + parent : 0;
-	state->arguments = list_length(plan->custom_exprs);
-	if (list_nth(plan->custom_private, SKIP_JOINS) != NIL)
-		read_joins(state, list_nth(plan->custom_private, SKIP_JOINS));
+	read_joins(state, list_nth(plan->custom_private, SKIP_JOINS));
 	state->by_pages = IsA(below, SeqScan) && !below->parallel_aware &&
 		(eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0 &&
 		node->ss.ss_currentRelation->rd_tableam == GetHeapamTableAmRoutine();
 	if (estate->es_instrument != 0)
-		skip_enter_node(state);
+		skip_shared_of(estate)->nodes = lappend(skip_shared_of(estate)->nodes, state);
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded)
 		begin_below(state);
-}
-
-/* --------------------------------------------------------------------- the verdict */
-
-/* Leaves only those pages in *spans that are in the table. */
-static void
-cut_off(BfSpans *spans, BlockNumber pages)
-{
-	while (spans->count > 0 && spans->spans[spans->count - 1].end > pages)
-	{
-		BfSpan	   *last = &spans->spans[spans->count - 1];
-		BlockNumber first = Max(last->first, pages);
-
-		spans->pages -= last->end - first;
-		last->end = first;
-		if (last->first >= last->end)
-			spans->count--;
-	}
-}
-
-/*
- * Under EvalPlanQual a row is looked at again that is newer than the snapshot, of which alone the indexes tell; so
- * then all is passed on.
- */
-static SkipVerdict
-verdict(SkipState *state)
-{
-	const EState *estate = state->css.ss.ps.state;
-	BlockNumber pages;
-
-	if (!skip_enabled || estate->es_epq_active != NULL || estate->es_snapshot == NULL ||
-		!IsMVCCSnapshot(estate->es_snapshot))
-		return SKIP_ALL;
-	if (!skip_ask(state))
-		return SKIP_NONE;
-	if (!state->by_pages)
-		return SKIP_ALL;
-	pages = RelationGetNumberOfBlocks(state->css.ss.ss_currentRelation);	/* taken after the snapshot */
-	cut_off(&state->left, pages);
-	if (state->left.count == 0)
-	{
-		/* if there are no pages, the scan below would take this lock, but it is not begun */
-		if (pages == 0)
-			PredicateLockRelation(state->css.ss.ss_currentRelation, estate->es_snapshot);
-		return SKIP_NONE;
-	}
-	if (state->left.pages * 10 >= (uint64) pages * BF_IN_VAIN_TENTHS)
-		return SKIP_ALL;
-	state->pages += pages;
-	state->pages_left += state->left.pages;
-	return SKIP_SOME;
 }
 
 /* -------------------------------------------------------------- reading some pages */
@@ -258,7 +167,7 @@ decide(SkipState *state)
 
 	state->decided = true;
 	state->next = 0;
-	state->verdict = verdict(state);
+	state->verdict = skip_ask(state);
 	state->scans[state->verdict]++;
 	if (state->verdict == SKIP_NONE)
 		return;
@@ -311,15 +220,13 @@ skip_rescan(CustomScanState *node)
 static void
 skip_mark(CustomScanState *node)
 {
-	if (((SkipState *) node)->decided && ((SkipState *) node)->verdict != SKIP_NONE)
-		ExecMarkPos(outerPlanState(node));
+	ExecMarkPos(outerPlanState(node));	/* after a row of it */
 }
 
 static void
 skip_restore(CustomScanState *node)
 {
-	if (((SkipState *) node)->decided && ((SkipState *) node)->verdict != SKIP_NONE)
-		ExecRestrPos(outerPlanState(node));
+	ExecRestrPos(outerPlanState(node));
 }
 
 static void
@@ -328,3 +235,30 @@ skip_end(CustomScanState *node)
 	if (outerPlanState(node) != NULL)
 		ExecEndNode(outerPlanState(node));
 }
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "Skip",
+	.BeginCustomScan = skip_begin,
+	.ExecCustomScan = skip_next,
+	.EndCustomScan = skip_end,
+	.ReScanCustomScan = skip_rescan,
+	.MarkPosCustomScan = skip_mark,
+	.RestrPosCustomScan = skip_restore,
+	.ExplainCustomScan = skip_explain,
+};
+
+static Node *
+skip_create(CustomScan *plan)
+{
+	SkipState  *state = palloc0(sizeof(SkipState));
+
+	(void) plan;
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
+
+const CustomScanMethods skip_scan_methods = {
+	.CustomName = "Skip",
+	.CreateCustomScanState = skip_create,
+};

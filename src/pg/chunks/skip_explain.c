@@ -16,55 +16,17 @@
 
 #include "chunks/join_keys.h"
 
-static List *
-add_name(List *names, char *name)
-{
-	return list_append_unique(names, makeString(name));
-}
-
-/* Adds the indexes of these questions, with the columns about which they are asked: "i (uid, url)". */
-static List *
-add_indexes(List *names, const List *questions)
-{
-	ListCell   *cell;
-	ListCell   *arm;
-
-	foreach(cell, questions)
-	{
-		const List *question = lfirst(cell);
-
-		if (IsA(linitial(question), OidList))
-		{
-			Oid			index = linitial_oid(linitial(question));
-			const List *integers = lthird(question);
-			List	   *columns = NIL;
-			StringInfoData text;
-			ListCell   *column;
-
-			for (int i = 0; i < list_length(integers); i += 4)
-				columns = list_append_unique_int(columns, list_nth_int(integers, i));
-			initStringInfo(&text);
-			foreach(column, columns)
-				appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "", get_attname(index, lfirst_int(column), true));
-			if (get_rel_name(index) != NULL)
-				names = add_name(names, psprintf("%s (%s)", get_rel_name(index), text.data));
-			continue;
-		}
-		foreach(arm, question)
-			names = add_indexes(names, lfirst(arm));
-	}
-	return names;
-}
-
-/* The indexes that are asked: "i (uid)", "i for s.uid". */
+/* The indexes that are asked: "i", "i for s.uid". */
 static List *
 names_of_indexes(const SkipState *state, List *ancestors, ExplainState *es)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
-	List	   *names = add_indexes(NIL, list_nth(plan->custom_private, SKIP_QUESTIONS));
-	List	   *texts = NIL;
+	List	   *names = NIL;
 	ListCell   *cell;
 
+	foreach(cell, list_nth(plan->custom_private, SKIP_INDEXES))
+		if (get_rel_name(lfirst_oid(cell)) != NULL)
+			names = lappend(names, get_rel_name(lfirst_oid(cell)));
 	for (int i = 0; i < state->join_count; i++)
 	{
 		const SkipJoin *join = &state->joins[i];
@@ -72,12 +34,10 @@ names_of_indexes(const SkipState *state, List *ancestors, ExplainState *es)
 			DatumGetPointer(state->css.ss.ps.state->es_param_exec_vals[join->parameter].value);
 
 		if (keys != NULL && get_rel_name(join->index) != NULL)
-			names = add_name(names, psprintf("%s for %s", get_rel_name(join->index),
-											 join_key_text(keys, join->set, ancestors, es)));
+			names = lappend(names, psprintf("%s for %s", get_rel_name(join->index),
+											join_key_text(keys, join->set, ancestors, es)));
 	}
-	foreach(cell, names)
-		texts = lappend(texts, strVal(lfirst(cell)));
-	return texts;
+	return names;
 }
 
 /* "none (18), some pages (1), all (1)" */
@@ -85,13 +45,8 @@ static char *
 verdicts_text(const int64 *scans)
 {
 	static const char *const names[] = {"none", "some pages", "all"};
-	StringInfoData text;
 
-	initStringInfo(&text);
-	for (int i = 0; i < SKIP_VERDICTS; i++)
-		if (scans[i] > 0)
-			appendStringInfo(&text, "%s%s (" INT64_FORMAT ")", text.len > 0 ? ", " : "", names[i], scans[i]);
-	return text.data;
+	return chunk_counts_text(names, scans, SKIP_VERDICTS);
 }
 
 /* What became of a Skip's scans: "none"; "some pages (8 of 84)"; "all, the bf index says maybe". */
@@ -106,7 +61,7 @@ verdict_text(const SkipState *state)
 		return "none";
 	if (state->scans[SKIP_SOME] > 0)
 		return psprintf("some pages (" INT64_FORMAT " of " INT64_FORMAT ")", state->pages_left, state->pages);
-	return psprintf("all, %s", chunk_reason_name(state->why.reason));
+	return psprintf("all, %s", chunk_reason_names[state->why.reason]);
 }
 
 /* Counts the verdicts of all Skips below the same Append, at the first of them. */
@@ -119,7 +74,7 @@ explain_siblings(const SkipState *state, ExplainState *es)
 	int			in_vain = 0;
 	ListCell   *cell;
 
-	foreach(cell, skip_nodes_of(state->css.ss.ps.state))
+	foreach(cell, skip_shared_of(state->css.ss.ps.state)->nodes)
 	{
 		const SkipState *sibling = lfirst(cell);
 		sb_node_instrumentation *run = sibling->css.ss.ps.instrument;
@@ -128,7 +83,7 @@ explain_siblings(const SkipState *state, ExplainState *es)
 			continue;
 		if (siblings++ == 0 && sibling != state)
 			return;
-		asked += sibling->ordinal >= 0;
+		asked += sibling->asking.node != NULL;
 		for (int i = 0; i < SKIP_VERDICTS; i++)
 			scans[i] += sibling->scans[i];
 		in_vain += sibling->scans[SKIP_SOME] + sibling->scans[SKIP_ALL] > 0 && run != NULL &&
@@ -155,7 +110,7 @@ skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyList("bf Index", names, es);
 	if (!es->analyze)
 		return;
-	if (state->decided || state->ordinal >= 0)
+	if (state->decided || state->asking.node != NULL)
 		ExplainPropertyText("Verdict", verdict_text(state), es);
 	if (state->hashed != NIL)
 		ExplainPropertyText("Array Tested", "by hash", es);

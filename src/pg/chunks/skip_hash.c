@@ -46,28 +46,37 @@ typedef struct Hashed
 	ExprState  *before;
 } Hashed;
 
+/*
+ * Returns a comparison that was asked about whose argument is this expression, or any array if `expression` is NULL.
+ * Returns NULL if there is none.
+ */
+static const ChunkQuestion *
+find_array(const ChunkQuestion *question, const Node *expression)
+{
+	const Node *argument = (const Node *) question->argument;
+	const ChunkQuestion *found = NULL;
+
+	for (int i = 0; i < question->count && found == NULL; i++)
+		found = find_array(&question->parts[i], expression);
+	if (found != NULL || !question->evaluated || question->isnull || IsA(argument, Const))
+		return found;
+	return (expression != NULL ? equal(argument, expression) : type_is_array(exprType(argument))) ? question : NULL;
+}
+
 /* Returns the value of an argument as a Const, if it is an array that is worth a hash table; otherwise NULL. */
 static Const *
 constant_of(const SkipState *state, const Node *expression)
 {
-	const List *arguments = ((CustomScan *) state->css.ss.ps.plan)->custom_exprs;
-	ListCell   *cell;
+	const ChunkQuestion *comparison = find_array(&state->question, expression);
+	ArrayType  *array;
 
-	foreach(cell, arguments)
-	{
-		const int	number = foreach_current_index(cell);
-		ArrayType  *array;
-
-		if (!state->known[number] || state->isnull[number] || IsA(expression, Const) ||
-			!equal(lfirst(cell), expression))
-			continue;
-		array = DatumGetArrayTypePCopy(state->values[number]);
-		if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < FEWEST_ELEMENTS)
-			return NULL;
-		return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), -1,
-						 PointerGetDatum(array), false, false);
-	}
-	return NULL;
+	if (comparison == NULL)
+		return NULL;
+	array = DatumGetArrayTypePCopy(comparison->value);
+	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < FEWEST_ELEMENTS)
+		return NULL;
+	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), -1,
+					 PointerGetDatum(array), false, false);
 }
 
 /*
@@ -156,20 +165,6 @@ hash(SkipState *state, List *condition, ExprState **place)
 	state->hashed = lappend(state->hashed, hashed);
 }
 
-/* Is one of the arguments that were evaluated an array? */
-static bool
-has_array(const SkipState *state)
-{
-	const List *arguments = ((CustomScan *) state->css.ss.ps.plan)->custom_exprs;
-	ListCell   *cell;
-
-	foreach(cell, arguments)
-		if (state->known[foreach_current_index(cell)] && !IsA(lfirst(cell), Const) &&
-			OidIsValid(get_element_type(exprType(lfirst(cell)))))
-			return true;
-	return false;
-}
-
 void
 skip_hash_arrays(SkipState *state)
 {
@@ -178,7 +173,7 @@ skip_hash_arrays(SkipState *state)
 	const int	jit = estate->es_jit_flags;
 	MemoryContext caller;
 
-	if (state->ordinal < 0 || !has_array(state))
+	if (find_array(&state->question, NULL) == NULL)
 		return;
 	/* LLVM takes 15 ms to compile a condition, which pays once at most */
 	if (state->hashing == NULL)

@@ -50,8 +50,58 @@ bool		skip_enabled = true;
 #define FEW_ROWS 2
 #define CHILDREN_PER_MATCH 10
 
-static Plan *plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans);
-static List *reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child);
+/* ------------------------------------------------------------------------------- plans */
+
+/* In a partitionwise nested loop the values have to be columns of the child's partner, not of the whole table. */
+static List *
+reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child)
+{
+	return list_make4(linitial(private), lsecond(private), lthird(private),
+					  sb_adjust_to_child(root, list_nth(private, SKIP_CONDITIONS), child));
+}
+
+static List *
+encode_joins(PlannerInfo *root, const List *joins)
+{
+	List	   *result = NIL;
+	const ListCell *cell;
+
+	foreach(cell, joins)
+	{
+		const SkipJoinKey *join = lfirst(cell);
+
+		result = lappend(result, list_make4_int((int) join->index, join->column,
+												join_keys_parameter(root, join->source), join->set));
+	}
+	return result;
+}
+
+static Plan *
+plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
+{
+	CustomScan *skip = makeNode(CustomScan);
+	const Path *below = linitial(path->custom_paths);
+	Plan	   *plan = linitial(plans);
+
+	(void) clauses;				/* the scan below tests them */
+	/* A Result for conditions without columns comes above this node too. Below the node it is in the way. */
+	if (IsA(plan, Result))
+		plan = outerPlan(plan);
+	skip->scan.plan.targetlist = targets;
+	skip->scan.scanrelid = rel->relid;
+	skip->flags = path->flags;
+	/* hypothetical indexes, which EXPLAIN may show, are in no catalog */
+	if (!(IsA(below, IndexPath) && ((const IndexPath *) below)->indexinfo->hypothetical) &&
+		!IsA(below, BitmapHeapPath) && ExecSupportsBackwardScan(plan))
+		skip->flags |= CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+	skip->custom_plans = list_make1(plan);
+	skip->custom_exprs = copyObject(list_nth(path->custom_private, SKIP_CONDITIONS));
+	skip->custom_private = list_make3(list_nth(path->custom_private, SKIP_INDEXES),
+									  encode_joins(root, list_nth(path->custom_private, SKIP_JOINS)),
+									  list_nth(path->custom_private, SKIP_PARENT));
+	skip->methods = &skip_scan_methods;
+	return &skip->scan.plan;
+}
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "Skip",
@@ -65,218 +115,104 @@ skip_is_path(const Path *path)
 	return IsA(path, CustomPath) && ((const CustomPath *) path)->methods == &path_methods;
 }
 
-/* --------------------------------------------------------------------- what is asked */
-
-/* Returns the number of the argument in *arguments, where it is added if it is not there yet. */
-static int
-number_of_argument(List **arguments, Expr *argument)
-{
-	ListCell   *cell;
-
-	foreach(cell, *arguments)
-		if (equal(lfirst(cell), argument))
-			return foreach_current_index(cell);
-	*arguments = lappend(*arguments, argument);
-	return list_length(*arguments) - 1;
-}
-
-/* Returns questions as lists (enum SkipPrivate). */
-static List *
-encode(const List *questions, List **arguments)
-{
-	List	   *result = NIL;
-	const ListCell *cell;
-	const ListCell *inner;
-
-	foreach(cell, questions)
-	{
-		const ChunkQuestion *question = lfirst(cell);
-		List	   *oids = NIL;
-		List	   *integers = NIL;
-		List	   *arms = NIL;
-
-		foreach(inner, question->arms)
-			arms = lappend(arms, encode(lfirst(inner), arguments));
-		foreach(inner, question->keys)
-		{
-			const QuestionKey *key = lfirst(inner);
-
-			oids = list_concat(oids, list_make3_oid(key->subtype, key->collation, key->function));
-			integers = list_concat(integers, list_make4_int(key->column, key->flags, key->strategy,
-															key->argument == NULL ? -1 :
-															number_of_argument(arguments, key->argument)));
-		}
-		result = lappend(result, arms != NIL ? arms : list_make3(list_make1_oid(question->index), oids, integers));
-	}
-	return result;
-}
-
-/*
- * Adds to *asked those of these conditions (RestrictInfos) that may be asked about before the others are tested:
- * where row-level security or a security-barrier view hides rows, an answer must not tell of them, so only leakproof
- * conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index scan by the same
- * test.
- */
-static List *
-may_be_asked(List *asked, const RelOptInfo *rel, const List *conditions)
-{
-	const ListCell *cell;
-
-	foreach(cell, conditions)
-		if (restriction_is_securely_promotable(lfirst(cell), (RelOptInfo *) rel))
-			asked = lappend(asked, lfirst(cell));
-	return asked;
-}
-
 /* ------------------------------------------------------------------- what is expected */
 
-static bool
-is_asked_about(const RelOptInfo *rel, RestrictInfo *condition, ChunkFinder *finder)
-{
-	return chunk_questions(rel->indexlist, rel->relid, list_make1(condition), finder) != NIL;
-}
-
 /* What the statistics of a parent say about its conditions, remembered for all children. */
-typedef struct ParentRows
+typedef struct ParentShare
 {
-	PlannerInfo *root;
-	Index		parent;
-	int			conditions;
-	double		rows;			/* that satisfy the conditions which the indexes of the first child answer */
-	double		all;			/* of the children */
+	const PlannerInfo *root;
+	const RelOptInfo *parent;
+	double		share;			/* of its rows that satisfy what the indexes of the first child answer */
 	MemoryContextCallback forget;
-} ParentRows;
+} ParentShare;
 
-static ParentRows *parent_rows = NULL;
+static ParentShare *known_parent = NULL;
 
 static void
-forget_parent_rows(void *ended)
+forget_parent(void *ended)
 {
-	if (parent_rows == ended)
-		parent_rows = NULL;
+	if (known_parent == ended)
+		known_parent = NULL;
 }
 
-/*
- * Returns how many rows of a child are expected to satisfy the conditions that its indexes answer, by the statistics
- * of the parent, each row taken to be in a child of its own. Returns infinity if they say nothing.
- */
+/* Returns which share of the rows satisfies these conditions of a child by the statistics of its parent. */
 static double
-rows_by_parent(PlannerInfo *root, RelOptInfo *child, ChunkFinder *finder)
+share_by_parent(PlannerInfo *root, const RelOptInfo *child, const List *conditions)
 {
-	Index		number = root->append_rel_array != NULL && root->append_rel_array[child->relid] != NULL ?
-		root->append_rel_array[child->relid]->parent_relid : 0;
-	RelOptInfo *parent = number > 0 ? root->simple_rel_array[number] : NULL;
-	List	   *conditions = NIL;
+	RelOptInfo *parent = IS_OTHER_REL(child) ?
+		root->simple_rel_array[root->append_rel_array[child->relid]->parent_relid] : NULL;
+	List	   *of_parent = NIL;
 	double		tuples;
-	ListCell   *of_child;
-	ListCell   *of_parent;
+	ListCell   *cell;
+	ListCell   *other;
 
 	/* the parent has the same conditions in the same order, unless some were proved for the child */
-	if (parent == NULL || parent->rtekind != RTE_RELATION ||
+	if (parent == NULL || parent->rtekind != RTE_RELATION || child->tuples == 0 ||
 		list_length(parent->baserestrictinfo) != list_length(child->baserestrictinfo))
-		return INFINITY;
-	if (parent_rows == NULL || parent_rows->root != root || parent_rows->parent != number)
+		return 1;
+	if (known_parent == NULL || known_parent->root != root || known_parent->parent != parent)
 	{
-		parent_rows = MemoryContextAllocZero(root->planner_cxt, sizeof(ParentRows));
-		parent_rows->root = root;
-		parent_rows->parent = number;
-		parent_rows->forget = (MemoryContextCallback) {.func = forget_parent_rows, .arg = parent_rows};
-		MemoryContextRegisterResetCallback(root->planner_cxt, &parent_rows->forget);
-		for (int i = 1; i < root->simple_rel_array_size; i++)
-			if (root->append_rel_array[i] != NULL && root->append_rel_array[i]->parent_relid == number &&
-				root->simple_rel_array[i] != NULL && !IS_DUMMY_REL(root->simple_rel_array[i]))
-				parent_rows->all += root->simple_rel_array[i]->tuples;
-		forboth(of_child, child->baserestrictinfo, of_parent, parent->baserestrictinfo)
-			if (is_asked_about(child, lfirst(of_child), finder))
-				conditions = lappend(conditions, lfirst_node(RestrictInfo, of_parent)->clause);
+		known_parent = MemoryContextAlloc(root->planner_cxt, sizeof(ParentShare));
+		known_parent->root = root;
+		known_parent->parent = parent;
+		known_parent->forget = (MemoryContextCallback) {.func = forget_parent, .arg = known_parent};
+		MemoryContextRegisterResetCallback(root->planner_cxt, &known_parent->forget);
+		forboth(cell, child->baserestrictinfo, other, parent->baserestrictinfo)
+			if (list_member_ptr(conditions, lfirst(cell)))
+				of_parent = lappend(of_parent, lfirst_node(RestrictInfo, other)->clause);
 		/*
 		 * PostgreSQL 15 counts only the rows in parent->tuples that satisfy all conditions. And the conditions are no
 		 * RestrictInfos here, in which the planner would remember the result.
 		 */
 		tuples = parent->tuples;
-		parent->tuples = parent_rows->all;
-		parent_rows->rows = parent_rows->all * clauselist_selectivity(root, conditions, number, JOIN_INNER, NULL);
+		parent->tuples = child->tuples * list_length(root->append_rel_list);
+		known_parent->share = clauselist_selectivity(root, of_parent, parent->relid, JOIN_INNER, NULL);
 		parent->tuples = tuples;
 	}
-	return parent_rows->rows * child->tuples / Max(parent_rows->all, 1);
+	return known_parent->share;
 }
 
-/* Returns how probable it is that a table may have a row which satisfies these conditions (RestrictInfos). */
+/*
+ * Returns how probable it is that a table may have a row which satisfies these conditions (RestrictInfos). Each row is
+ * taken to be in a child of its own.
+ */
 static double
-expected_share(PlannerInfo *root, RelOptInfo *rel, const List *conditions, bool of_parent, ChunkFinder *finder)
+expected_share(PlannerInfo *root, RelOptInfo *rel, List *conditions)
 {
-	List	   *answered = list_length(conditions) == 1 ? list_copy(conditions) : NIL;
-	double		rows;
-	const ListCell *cell;
+	double		rows = rel->tuples * clauselist_selectivity(root, conditions, rel->relid, JOIN_INNER, NULL);
 
-	foreach(cell, conditions)
-		if (list_length(conditions) > 1 && is_asked_about(rel, lfirst(cell), finder))
-			answered = lappend(answered, lfirst(cell));
-	rows = rel->tuples * clauselist_selectivity(root, answered, rel->relid, JOIN_INNER, NULL);
 	if (IS_OTHER_REL(rel) && rows <= FEW_ROWS)
 		rows = Min(rows, 1) / CHILDREN_PER_MATCH;
-	if (of_parent)
-		rows = Min(rows, rows_by_parent(root, rel, finder));
-	return Min(rows, 1);
+	return Min(1, Min(rows, rel->tuples * share_by_parent(root, rel, conditions)));
 }
 
 /* ------------------------------------------------------------------------------ paths */
 
-static int
-number_of_questions(const List *questions)
-{
-	int			number = 0;
-	const ListCell *cell;
-	const ListCell *arm;
-
-	foreach(cell, questions)
-		if (IsA(linitial((List *) lfirst(cell)), OidList))
-			number++;
-		else
-			foreach(arm, (List *) lfirst(cell))
-				number += number_of_questions(lfirst(arm));
-	return number;
-}
-
 void
 skip_set_cost(Path *skip, const Path *base, double share, double most, Cost asking)
 {
-	Cost		disabled = 0;
-
-#if PG_VERSION_NUM >= 180000
-	skip->disabled_nodes = base->disabled_nodes;
-#else
-	/* the cost by which a scan is switched off stays as it is */
-	if (base->startup_cost >= disable_cost)
-		disabled = disable_cost;
-#endif
 	share = Min(share, most);
-	skip->startup_cost = share * (base->startup_cost - disabled);
-	skip->total_cost = Min(asking + share * (base->total_cost - disabled), most * (base->total_cost - disabled));
-	skip->total_cost = disabled + Max(skip->total_cost, skip->startup_cost);
-	skip->startup_cost += disabled;
+	skip->startup_cost = share * base->startup_cost;
+	skip->total_cost = Min(asking + share * base->total_cost, most * base->total_cost);
+	skip->total_cost = Max(skip->total_cost, skip->startup_cost);
 }
 
 CustomPath *
-skip_make_path(Path *below, List *questions, List *arguments, List *joins)
+skip_make_path(Path *below, List *indexes, List *conditions, List *joins)
 {
 	CustomPath *skip = makeNode(CustomPath);
-	RelOptInfo *rel = below->parent;
-	int			parent;
+	const RelOptInfo *rel = below->parent;
+	int			parent = rel->top_parent_relids == NULL ? 0 :
+		bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
 
+	skip->path = *below;
+	skip->path.type = T_CustomPath;
 	skip->path.pathtype = T_CustomScan;
-	skip->path.parent = rel;
-	skip->path.pathtarget = below->pathtarget;
-	skip->path.param_info = below->param_info;
-	skip->path.parallel_safe = below->parallel_safe;
-	skip->path.parallel_workers = below->parallel_workers;
-	skip->path.rows = below->rows;
-	skip->path.pathkeys = below->pathkeys;
+	skip->path.parallel_aware = false;
 	skip->flags = CUSTOMPATH_SUPPORT_PROJECTION |
 		(ExecSupportsMarkRestore(below) ? CUSTOMPATH_SUPPORT_MARK_RESTORE : 0);
 	skip->custom_paths = list_make1(below);
-	parent = rel->top_parent_relids == NULL ? 0 : bms_singleton_member(rel->top_parent_relids) - (int) rel->relid;
-	skip->custom_private = list_make4(questions, joins, list_make1_int(parent), arguments);
+	skip->custom_private = list_make4(indexes, joins, list_make1_int(parent), conditions);
 	skip->methods = &path_methods;
 	return skip;
 }
@@ -312,28 +248,63 @@ insert_path(List *paths, Path *path)
 	return list_insert_nth(paths, at, path);
 }
 
+List *
+skip_indexes_of(const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	const Oid	method = bf_index_am_oid();
+	List	   *indexes = NIL;
+	ListCell   *cell;
+
+	if (!skip_enabled || rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
+		return NIL;
+	foreach(cell, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(cell);
+
+		if (index->relam == method && !index->hypothetical && (index->indpred == NIL || index->predOK))
+			indexes = lappend(indexes, index);
+	}
+	return indexes;
+}
+
 /* What is asked about a table with certain conditions. */
 typedef struct Asked
 {
-	List	   *questions;
-	List	   *arguments;
+	List	   *indexes;		/* OIDs */
+	List	   *conditions;		/* NIL: nothing */
 	double		share;
 	bool		has_array;		/* an array that is not known yet, which the node will have tested by hash */
 } Asked;
 
+/*
+ * Returns what can be asked about these conditions (RestrictInfos). They must be ones that may be asked about before
+ * the others are tested: where row-level security or a security-barrier view hides rows, an answer must not tell of
+ * them, so only leakproof conditions and those of the lowest level count. PostgreSQL chooses the conditions of an index
+ * scan by the same test.
+ */
 static Asked
-find_asked(PlannerInfo *root, RelOptInfo *rel, List *conditions, bool of_parent)
+find_asked(PlannerInfo *root, RelOptInfo *rel, const List *indexes, const List *conditions)
 {
-	ChunkFinder finder = {InvalidOid};
 	Asked		asked = {NIL};
-	ListCell   *cell;
+	List	   *answered = NIL;
+	const ListCell *cell;
 
-	asked.questions = encode(chunk_questions(rel->indexlist, rel->relid, conditions, &finder), &asked.arguments);
-	if (asked.questions == NIL)
-		return asked;
-	asked.share = expected_share(root, rel, conditions, of_parent, &finder);
-	foreach(cell, asked.arguments)
-		asked.has_array |= !IsA(lfirst(cell), Const) && type_is_array(exprType(lfirst(cell)));
+	foreach(cell, conditions)
+	{
+		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		Node	   *part = NULL;
+
+		if (restriction_is_securely_promotable(condition, rel))
+			part = chunk_answered_part(indexes, rel->relid, (Node *) condition->clause, &asked.indexes);
+		if (part == NULL)
+			continue;
+		asked.conditions = lappend(asked.conditions, part);
+		answered = lappend(answered, condition);
+		asked.has_array |= IsA(part, ScalarArrayOpExpr) && !IsA(lsecond(((ScalarArrayOpExpr *) part)->args), Const);
+	}
+	if (answered != NIL)
+		asked.share = expected_share(root, rel, answered);
 	return asked;
 }
 
@@ -365,7 +336,7 @@ is_of_use(const RelOptInfo *rel, const Path *path, const Asked *asked)
 
 /* Returns the paths with Skips above those that can have one. */
 static List *
-with_skips(PlannerInfo *root, RelOptInfo *rel, List *paths, const Asked *bare)
+with_skips(PlannerInfo *root, RelOptInfo *rel, const List *indexes, List *paths, const Asked *bare)
 {
 	List	   *result = NIL;
 	ListCell   *cell;
@@ -377,16 +348,16 @@ with_skips(PlannerInfo *root, RelOptInfo *rel, List *paths, const Asked *bare)
 		CustomPath *skip;
 
 		if (skip_can_be_above(path) && path->param_info != NULL)
-			asked = find_asked(root, rel, may_be_asked(may_be_asked(NIL, rel, rel->baserestrictinfo), rel,
-													   path->param_info->ppi_clauses), false);
-		if (!skip_can_be_above(path) || asked.questions == NIL || !is_of_use(rel, path, &asked))
+			asked = find_asked(root, rel, indexes,
+							   list_concat_copy(rel->baserestrictinfo, path->param_info->ppi_clauses));
+		if (!skip_can_be_above(path) || asked.conditions == NIL || !is_of_use(rel, path, &asked))
 		{
 			result = insert_path(result, path);
 			continue;
 		}
-		skip = skip_make_path(path, asked.questions, asked.arguments, NIL);
+		skip = skip_make_path(path, asked.indexes, asked.conditions, NIL);
 		skip_set_cost(&skip->path, path, asked.share, MOST_SHARE,
-					  number_of_questions(asked.questions) * COST_OF_QUESTION +
+					  list_length(asked.conditions) * COST_OF_QUESTION +
 					  (path->parallel_workers > 0 ? COST_OF_PROCESS : 0));
 		result = insert_path(result, &skip->path);
 		/*
@@ -399,90 +370,17 @@ with_skips(PlannerInfo *root, RelOptInfo *rel, List *paths, const Asked *bare)
 	return result;
 }
 
-bool
-skip_can_ask(const RelOptInfo *rel, const RangeTblEntry *rte)
-{
-	ListCell   *cell;
-
-	if (!skip_enabled || rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
-		return false;
-	foreach(cell, rel->indexlist)
-		if (lfirst_node(IndexOptInfo, cell)->relam == bf_index_am_oid())
-			return true;
-	return false;
-}
-
 void
 skip_add_paths(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte)
 {
+	List	   *indexes = IS_DUMMY_REL(rel) ? NIL : skip_indexes_of(rel, rte);
 	Asked		bare;
 
-	if (!skip_can_ask(rel, rte) || IS_DUMMY_REL(rel))
+	if (indexes == NIL)
 		return;
-	bare = find_asked(root, rel, may_be_asked(NIL, rel, rel->baserestrictinfo), true);
-	rel->pathlist = with_skips(root, rel, rel->pathlist, &bare);
-	rel->partial_pathlist = with_skips(root, rel, rel->partial_pathlist, &bare);
-}
-
-/* In a partitionwise nested loop the arguments have to be columns of the child's partner, not of the whole table. */
-static List *
-reparameterize_skip(PlannerInfo *root, List *private, RelOptInfo *child)
-{
-	Node	   *arguments = list_nth(private, SKIP_ARGUMENTS);
-
-#if PG_VERSION_NUM >= 160000
-	arguments = adjust_appendrel_attrs_multilevel(root, arguments, child, child->top_parent);
-#else
-	arguments = adjust_appendrel_attrs_multilevel(root, arguments, child->relids, child->top_parent_relids);
-#endif
-	return list_make4(linitial(private), lsecond(private), lthird(private), arguments);
-}
-
-/* ------------------------------------------------------------------------------- plans */
-
-static List *
-encode_joins(PlannerInfo *root, const List *joins)
-{
-	List	   *result = NIL;
-	const ListCell *cell;
-
-	foreach(cell, joins)
-	{
-		const SkipJoinKey *join = lfirst(cell);
-
-		result = lappend(result, list_make2(list_make1_oid(join->index),
-											list_make3_int(join_keys_parameter(root, join->source), join->set,
-														   join->column)));
-	}
-	return result;
-}
-
-static Plan *
-plan_skip(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *targets, List *clauses, List *plans)
-{
-	CustomScan *skip = makeNode(CustomScan);
-	const Path *below = linitial(path->custom_paths);
-	Plan	   *plan = linitial(plans);
-
-	(void) clauses;				/* the scan below tests them */
-	/* A Result for conditions without columns comes above this node too. Below the node it is in the way. */
-	if (IsA(plan, Result))
-		plan = outerPlan(plan);
-	skip->scan.plan.targetlist = targets;
-	skip->scan.scanrelid = rel->relid;
-	skip->flags = path->flags;
-	/* hypothetical indexes, which EXPLAIN may show, are in no catalog */
-	if (!(IsA(below, IndexPath) && ((const IndexPath *) below)->indexinfo->hypothetical) &&
-		!IsA(below, BitmapHeapPath) && ExecSupportsBackwardScan(plan))
-		skip->flags |= CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
-	skip->custom_plans = list_make1(plan);
-	skip->custom_exprs = copyObject(list_nth(path->custom_private, SKIP_ARGUMENTS));
-	skip->custom_private = list_make3(copyObject(list_nth(path->custom_private, SKIP_QUESTIONS)),
-									  encode_joins(root, list_nth(path->custom_private, SKIP_JOINS)),
-									  list_nth(path->custom_private, SKIP_PARENT));
-	skip->methods = &skip_scan_methods;
-	return &skip->scan.plan;
+	bare = find_asked(root, rel, indexes, rel->baserestrictinfo);
+	rel->pathlist = with_skips(root, rel, indexes, rel->pathlist, &bare);
+	rel->partial_pathlist = with_skips(root, rel, indexes, rel->partial_pathlist, &bare);
 }
 
 void

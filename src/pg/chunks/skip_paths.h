@@ -27,14 +27,14 @@ extern bool skip_is_path(const Path *path);
 /* Can a Skip stand above this path? It can above the sequential, index and bitmap scan of a table. */
 extern bool skip_can_be_above(const Path *path);
 
-/* Is this a table by itself that could have indexes to ask? */
-extern bool skip_can_ask(const RelOptInfo *rel, const RangeTblEntry *rte);
+/* Returns the indexes of a table by itself that a Skip can ask (IndexOptInfos); NIL if there is none. */
+extern List *skip_indexes_of(const RelOptInfo *rel, const RangeTblEntry *rte);
 
 /*
- * Makes the path of a Skip above `below`, which must be in no list of paths. `questions` and `arguments` are encoded as
- * enum SkipPrivate says, `joins` has SkipJoinKeys. Its cost is not set.
+ * Makes the path of a Skip above `below`, which is in no list of paths. For `indexes`, `conditions` and `joins` see
+ * enum SkipPrivate. Its cost is not set.
  */
-extern CustomPath *skip_make_path(Path *below, List *questions, List *arguments, List *joins);
+extern CustomPath *skip_make_path(Path *below, List *indexes, List *conditions, List *joins);
 
 /*
  * Sets the costs of a Skip to `share` of those of another path of the table, and to what asking costs, but at most to
