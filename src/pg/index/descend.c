@@ -305,33 +305,11 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		leave_only(candidates, &any);
 }
 
-/*
- * Does the search end here? It does if it has failed. It also does if the caller wants only a few pages (descent->few)
- * and there are more, or if the caller collects nothing and a page was found.
- */
+/* Does the search end here? It does if it has failed, or if the caller wants only a few pages and there are more. */
 static inline bool
 is_done(const Descent *descent)
 {
-	if (descent->few != NULL)
-		return descent->failed || !bf_index_are_few(descent->few);
-	return descent->failed ||
-		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
-}
-
-/* Adds the pages from `first` to `end` (exclusive), which belong to `ranges` ranges, to *few. */
-static void
-add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
-{
-	for (uint64 block = first; block < end && bf_index_are_few(few); block++)
-	{
-		if (few->count < BF_FEW_PAGES)
-			few->blocks[few->count] = (BlockNumber) block;
-		few->count++;
-	}
-	if (summarized)
-		few->ranges.maybe += ranges;
-	else
-		few->ranges.unsummarized += ranges;
+	return descent->failed || (descent->few != NULL && !bf_index_are_few(descent->few));
 }
 
 void
@@ -362,16 +340,17 @@ static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
 	descent->pages += end - first;
-	if (descent->few != NULL)
-		add_few(descent->few, first, end, ranges, summarized);
+	if (summarized)
+		descent->ranges.maybe += ranges;
+	else
+		descent->ranges.unsummarized += ranges;
 	if (descent->spans != NULL && first < end)
 		bf_index_add_span(descent->spans, (BlockNumber) first, (BlockNumber) end);
-	if (descent->verdict != NULL)
+	for (uint64 block = first; descent->few != NULL && block < end && bf_index_are_few(descent->few); block++)
 	{
-		if (summarized)
-			descent->verdict->maybe += ranges;
-		else
-			descent->verdict->unsummarized += ranges;
+		if (descent->few->count < BF_FEW_PAGES)
+			descent->few->blocks[descent->few->count] = (BlockNumber) block;
+		descent->few->count++;
 	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
 	{
@@ -506,13 +485,13 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 															  MCXT_ALLOC_HUGE);
 }
 
-int64
+void
 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
 {
 	BfSearch   *search = descent->search;
 
 	if (heap_blocks == 0 || bf_index_finds_nothing(search))
-		return 0;
+		return;
 	if (!search->trusted || descent->geometry->levels == 0)
 		add_pages(descent, 0, heap_blocks, bf_index_expected_ranges(descent->geometry, heap_blocks), false);
 	else
@@ -520,5 +499,4 @@ bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
 		bf_index_prepare_levels(search, descent->geometry->levels);
 		search_pages(descent, descent->geometry->levels - 1, 0, heap_blocks, search->everything);
 	}
-	return descent->pages;
 }

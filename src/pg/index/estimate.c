@@ -48,6 +48,7 @@
 #include "index/attempt.h"
 #include "index/geometry.h"
 #include "index/keys.h"
+#include "index/search.h"
 #include "index/sizes.h"
 #include "index/walk.h"
 
@@ -280,54 +281,21 @@ find_answer(PlannerInfo *root, const IndexOptInfo *info, uint32 hash, bool *is_n
 
 /* ------------------------------------------------------------------ statistics */
 
-/* What is known of a level of an index without looking at its filters. */
-typedef struct Figures
-{
-	double		pages_per_range;
-	double		groups;
-	double		covered;		/* the number of ranges that the groups have together */
-	double		ranges;			/* the number of ranges in the whole heap */
-} Figures;
-
 static void
 read_geometry(void *argument)
 {
 	BfQuestion *question = argument;
-	const BfGeometry *geometry = bf_index_geometry(question->index);
 
-	if ((double) geometry->level[0].covered * geometry->level[0].pages_per_range < question->heap_blocks)
-		geometry = bf_index_current_geometry(question->index);
-	question->geometry = bf_index_copy_geometry(geometry);
-}
-
-/*
- * The figures of a level. If the index is damaged or does not exist (an extension such as HypoPG pretends that it
- * does), there is no geometry: then those that a level 0 would have.
- */
-static Figures
-figures_of(const IndexOptInfo *info, const BfGeometry *geometry, int number)
-{
-	const double heap_pages = Max(info->rel->pages, 1);
-	Figures		figures = {.pages_per_range = BF_INDEX_DEFAULT_PAGES_PER_RANGE};
-
-	if (geometry != NULL && geometry->level[number].pages_per_range != 0)
-		figures.pages_per_range = geometry->level[number].pages_per_range;
-	figures.ranges = ceil(heap_pages / figures.pages_per_range);
-	figures.covered = geometry != NULL ? geometry->level[number].covered : figures.ranges;
-	figures.groups = geometry != NULL ? geometry->level[number].groups : ceil(figures.ranges / BF_INDEX_MAX_RANGES);
-	return figures;
+	question->geometry = bf_index_copy_geometry(bf_index_geometry_for(question->index, question->heap_blocks));
 }
 
 /* The number of items for which the filter of a range was made. */
 static double
-items_of_range(const IndexOptInfo *info, const BfGeometry *geometry, int number, int column)
+items_of_range(const BfGeometry *geometry, int number, int column)
 {
-	const BfLevel *level;
+	const BfLevel *level = &geometry->level[number];
 	double		lines = 0;
 
-	if (geometry == NULL)
-		return info->rel->tuples / figures_of(info, NULL, 0).ranges;
-	level = &geometry->level[number];
 	for (uint32 i = level->first_stretch; i < level->first_stretch + level->stretches; i++)
 		lines += (double) geometry->lines[i * geometry->columns + column] * geometry->stretch[i].ranges *
 			geometry->stretch[i].groups;
@@ -436,16 +404,24 @@ share_of_ranges(const Clause *clause, double rows, double ranges, double items)
 	return Min(1, Max(Min(strewn, together), 1 / ranges));
 }
 
-/* What a search finds on a level. Only the condition that leaves the fewest ranges of this level counts. */
+/*
+ * What a search finds on a level. Only the condition that leaves the fewest ranges of this level counts. If the index is
+ * damaged or does not exist (an extension such as HypoPG pretends that it does), there is no geometry: then the level
+ * is taken to be as a level 0 would be.
+ */
 static BfLevelToSearch
 level_to_search(const IndexOptInfo *info, const BfGeometry *geometry, int number, const Clause *clauses, int count)
 {
-	const Figures figures = figures_of(info, geometry, number);
+	const BfLevel *of = geometry != NULL ? &geometry->level[number] : NULL;
+	const double rows = Max(info->rel->tuples, 1);
+	const double length = of != NULL && of->pages_per_range != 0 ? of->pages_per_range :
+		BF_INDEX_DEFAULT_PAGES_PER_RANGE;
+	const double ranges = ceil(Max(info->rel->pages, 1) / length);
 	BfLevelToSearch to_search = {
-		.length = figures.pages_per_range,
-		.ranges = Min(figures.covered, figures.ranges),
-		.groups = figures.groups,
-		.holding = figures.ranges,
+		.length = length,
+		.ranges = of != NULL ? Min(of->covered, ranges) : ranges,
+		.groups = of != NULL ? of->groups : ceil(ranges / BF_INDEX_MAX_RANGES),
+		.holding = ranges,
 		.rate = 1
 	};
 	double		least = 1;
@@ -453,16 +429,16 @@ level_to_search(const IndexOptInfo *info, const BfGeometry *geometry, int number
 	for (int i = 0; i < count; i++)
 	{
 		const Clause *clause = &clauses[i];
-		const double rate = geometry == NULL ? BF_INDEX_DEFAULT_FPR :
+		const double rate = of == NULL ? BF_INDEX_DEFAULT_FPR :
 			bf_index_parameters(geometry, number, clause->column)->false_positive_rate;
-		const double holding = share_of_ranges(clause, Max(info->rel->tuples, 1), figures.ranges,
-											   items_of_range(info, geometry, number, clause->column));
+		const double items = of == NULL ? rows / ranges : items_of_range(geometry, number, clause->column);
+		const double holding = share_of_ranges(clause, rows, ranges, items);
 		const double in_vain = clause->by_keys ? pow(rate, clause->items) : 1 - pow(1 - rate, clause->items);
 
 		if (holding + (1 - holding) * in_vain < least)
 		{
 			least = holding + (1 - holding) * in_vain;
-			to_search.holding = holding * figures.ranges;
+			to_search.holding = holding * ranges;
 			to_search.rate = in_vain;
 		}
 	}

@@ -101,6 +101,13 @@ struct BfSearch
  */
 extern void bf_index_hash_search(BfSearch *search, Relation index);
 
+/*
+ * The geometry for a search in a heap of this length. It lies in the relation cache, and may become invalid when the
+ * session locks a relation. If groups may have been added since it was read, the meta page is looked at: with such
+ * groups the search may rule out more ranges, or read fewer pages of the index.
+ */
+extern const BfGeometry *bf_index_geometry_for(Relation index, BlockNumber heap_blocks);
+
 /* Is there a condition that no row satisfies? */
 extern bool bf_index_finds_nothing(const BfSearch *search);
 
@@ -142,12 +149,11 @@ typedef struct Descent
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
-	BfVerdict  *verdict;		/* the ranges that may hold rows are counted there; may be NULL */
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	/* heap pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
-	int64		pages;
+	BfVerdict	ranges;			/* those that may hold rows, so far */
+	int64		pages;			/* heap pages found so far */
 	uint32		opened;			/* pages of the index that were opened so far */
 	/*
 	 * The ranges of the group searched last that BfVerdict counts as unsummarized. A range counts so if at least one of
@@ -172,12 +178,10 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Finds the pages of the heap that may hold matching rows, and returns how many were found. Each of descent->tbm, few
- * and spans gets these pages, unless it is NULL, and descent->verdict counts their ranges. The search ends early when
- * the pages are too many for `few`. If all four are NULL, it ends at the first range that may match, and the result
- * only says whether there is one.
+ * Finds the pages of the heap that may hold matching rows, and counts them in descent->pages. Each of descent->tbm, few
+ * and spans gets these pages, unless it is NULL. The search ends early when the pages are too many for `few`.
  */
-extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
+extern void bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
 /*
  * The number of pages of the ranges of level 0 that have begun: those that a build or a summarizer has reached. The
@@ -188,12 +192,5 @@ bf_index_begun_pages(const BfGeometry *geometry)
 {
 	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
 }
-
-/*
- * Does what bf_index_ask() does with `few`. If the probe is not NULL, notes in it in which buffers the pages of the
- * index were found.
- */
-extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe,
-										   BfPages *few);
 
 #endif

@@ -142,7 +142,7 @@ walk_pages(Walk *walk, int level, uint64 first, uint64 end, const ItemSet *items
 		return read;
 	budget = Max(0, budget - (descent->opened - opened));
 	bf_index_find_group(descent->geometry, level, first / of->pages_per_range, &group);
-	asked = Min(count_items(descent->search, items), Min(walk->items, bf_index_group_pages(&group)));
+	asked = Min(count_items(descent->search, items), Min(Max(walk->items, 1), bf_index_group_pages(&group)));
 	visits = Min(ceil((double) of->groups * (covered - first) / all), budget / (level + 1) / asked);
 	visits = Max(1, Min(visits, MOST_PAGES));
 	budget = Max(0, budget / visits - asked);
@@ -174,35 +174,28 @@ bf_index_walk(void *argument)
 {
 	BfQuestion *question = argument;
 	BfSearch   *search = bf_index_begin_search(question->keys, question->count, GetActiveSnapshot());
+	const BfGeometry *geometry = question->geometry;
 	Walk		walk = {
-		.descent = {.index = question->index, .search = search, .most_opened = MOST_PAGES_OF_A_GROUP},
+		.descent = {
+			.index = question->index,
+			.search = search,
+			.geometry = geometry,
+			.most_opened = MOST_PAGES_OF_A_GROUP
+		},
 		.share = question->estimate.share
 	};
-	int			levels;
-	bool		any = false;	/* is there a condition that can rule ranges out? */
 	BfPagesRead read;
 
 	bf_index_hash_search(search, question->index);
 	question->estimate = (BfEstimate) {0};
-	question->is_known = true;
-	if (bf_index_finds_nothing(search))
+	question->is_known = search->trusted && geometry->levels > 0;
+	if (!question->is_known || bf_index_finds_nothing(search))
 		return;
 	for (int i = 0; i < search->count; i++)
-	{
-		any |= !search->conditions[i].unknown;
 		walk.items += search->conditions[i].unknown ? 0 : search->conditions[i].count;
-	}
-	question->estimate.share = 1;
-	if (!any)
-		return;
-	walk.descent.geometry = bf_index_copy_geometry(bf_index_current_geometry(question->index));
 	walk.descent.index_blocks = RelationGetNumberOfBlocks(question->index);
-	levels = walk.descent.geometry->levels;
-	question->is_known = search->trusted && levels > 0;
-	if (!question->is_known)
-		return;
-	bf_index_prepare_levels(search, levels);
-	read = walk_pages(&walk, levels - 1, 0, question->heap_blocks, search->everything,
+	bf_index_prepare_levels(search, geometry->levels);
+	read = walk_pages(&walk, geometry->levels - 1, 0, question->heap_blocks, search->everything,
 					  Min(MOST_PAGES + walk.items / ITEMS_FOR_A_PAGE, MOST_PAGES_FOR_ITEMS));
 	question->is_known = !walk.descent.failed;
 	question->estimate.share = Min(1, read.heap / question->heap_blocks);
