@@ -405,9 +405,9 @@ share_of_ranges(const Clause *clause, double rows, double ranges, double items)
 }
 
 /*
- * What a search finds on a level. Only the condition that leaves the fewest ranges of this level counts. If the index is
- * damaged or does not exist (an extension such as HypoPG pretends that it does), there is no geometry: then the level
- * is taken to be as a level 0 would be.
+ * What a search finds on a level. Only the condition that leaves the fewest ranges of this level counts. There is no
+ * geometry if the index is damaged or does not exist (an extension such as HypoPG pretends that it does): then the
+ * level is taken to be as a level 0 would be.
  */
 static BfLevelToSearch
 level_to_search(const IndexOptInfo *info, const BfGeometry *geometry, int number, const Clause *clauses, int count)

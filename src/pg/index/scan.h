@@ -91,7 +91,7 @@ typedef struct BfSpans
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * Sets *spans to all pages in which a row that is searched for may be, and returns the number of their ranges. REQUIRES:
+ * Sets *spans to all pages in which a row that is searched for may be, and returns how many ranges these are. REQUIRES:
  * as for bf_index_ask().
  */
 extern BfVerdict bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans);
