@@ -8,8 +8,6 @@
  */
 #include "index/walk.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/snapmgr.h"
@@ -30,14 +28,13 @@
 #define MOST_PAGES_FOR_ITEMS 128
 #define MOST_PAGES_OF_A_GROUP 1024
 
-/* Of the ranges that a group leaves so many are searched on the level below, also if the budget is used up. */
+/* Of the ranges that a group of the highest level leaves so many are searched, also if the budget is used up. */
 #define LEAST_RANGES 4
 
 typedef struct Walk
 {
 	Descent		descent;
 	double		share;			/* of the pages that are not looked at, this share is expected to be left */
-	uint32		items;			/* how many are searched for */
 } Walk;
 
 static BfPagesRead walk_pages(Walk *walk, int level, uint64 first, uint64 end, const ItemSet *items, double budget);
@@ -83,7 +80,9 @@ walk_group(Walk *walk, const BfGroup *group, uint64 first, uint64 end, const Ite
 	bf_index_check_group(descent, group, first, end, items, &candidates);
 	read.index = descent->opened - opened;
 	left = pg_popcount((const char *) &candidates, sizeof candidates);
-	visits = Min(left, Max(LEAST_RANGES, budget));
+	/* each range costs at least a page of each level below */
+	visits = Max(group->level == descent->geometry->levels - 1 ? LEAST_RANGES : 1, budget / Max(group->level, 1));
+	visits = Min(left, visits);
 	for (uint32 range = 0; range < group->ranges && group->level > 0; range++)
 		all += bf_index_has_range(&candidates, range) ? count_items(search, &found[range * words]) : 0;
 	for (uint32 range = 0; range < group->ranges && !descent->failed; range++)
@@ -121,17 +120,18 @@ static BfPagesRead
 walk_pages(Walk *walk, int level, uint64 first, uint64 end, const ItemSet *items, double budget)
 {
 	Descent    *descent = &walk->descent;
+	const BfSearch *search = descent->search;
 	const BfLevel *of = &descent->geometry->level[level];
-	const uint64 all = (uint64) of->covered * of->pages_per_range;
-	const uint64 covered = Max(first, Min(all, end));
+	const uint64 covered = Max(first, Min((uint64) of->covered * of->pages_per_range, end));
 	const uint32 opened = descent->opened;
 	BfPagesRead read = {0};
 	BfPagesRead sum = {0};
 	double		examined = 0;	/* how many of the covered pages were looked at */
 	double		times;
-	uint32		asked;			/* pages of a group that are read: up to one for each item */
+	uint32		asked = 0;		/* pages of a group that are read: up to one for each item */
+	uint32		groups = 0;		/* up to MOST_PAGES + 1 are counted */
 	uint32		visits;
-	uint64		last_end = 0;
+	uint64		last_end = first;
 	BfGroup		group;
 
 	if (covered < end && level == 0)
@@ -141,14 +141,20 @@ walk_pages(Walk *walk, int level, uint64 first, uint64 end, const ItemSet *items
 	if (first == covered)
 		return read;
 	budget = Max(0, budget - (descent->opened - opened));
-	bf_index_find_group(descent->geometry, level, first / of->pages_per_range, &group);
-	asked = Min(count_items(descent->search, items), Min(Max(walk->items, 1), bf_index_group_pages(&group)));
-	visits = Min(ceil((double) of->groups * (covered - first) / all), budget / (level + 1) / asked);
-	visits = Max(1, Min(visits, MOST_PAGES));
+	for (uint64 page = first; page < covered && groups <= MOST_PAGES; groups++)
+	{
+		bf_index_find_group(descent->geometry, level, page / of->pages_per_range, &group);
+		page = ((uint64) group.first_range + group.ranges) * of->pages_per_range;
+	}
+	for (int i = 0; i < search->count; i++)
+		asked += Min(search->conditions[i].count, bf_index_column_pages(&group, search->conditions[i].column));
+	asked = Max(1, Min(asked, count_items(search, items)));
+	/* two, if there are two: the last groups of a level are often unlike those before */
+	visits = Min(groups, Max(2, Min(MOST_PAGES, budget / (level + 1) / asked)));
 	budget = Max(0, budget / visits - asked);
 	for (uint32 i = 0; i < visits && !descent->failed; i++)
 	{
-		const uint64 page = first + (covered - first) * (i + 0.5) / visits;
+		const uint64 page = visits == groups ? last_end : first + (uint64) ((covered - first) * (i + 0.5) / visits);
 		uint64		group_first,
 					group_end;
 
@@ -184,6 +190,7 @@ bf_index_walk(void *argument)
 		},
 		.share = question->estimate.share
 	};
+	uint32		items = 0;
 	BfPagesRead read;
 
 	bf_index_hash_search(search, question->index);
@@ -192,11 +199,11 @@ bf_index_walk(void *argument)
 	if (!question->is_known || bf_index_finds_nothing(search))
 		return;
 	for (int i = 0; i < search->count; i++)
-		walk.items += search->conditions[i].unknown ? 0 : search->conditions[i].count;
+		items += search->conditions[i].count;
 	walk.descent.index_blocks = RelationGetNumberOfBlocks(question->index);
 	bf_index_prepare_levels(search, geometry->levels);
 	read = walk_pages(&walk, geometry->levels - 1, 0, question->heap_blocks, search->everything,
-					  Min(MOST_PAGES + walk.items / ITEMS_FOR_A_PAGE, MOST_PAGES_FOR_ITEMS));
+					  Min(MOST_PAGES + items / ITEMS_FOR_A_PAGE, MOST_PAGES_FOR_ITEMS));
 	question->is_known = !walk.descent.failed;
 	question->estimate.share = Min(1, read.heap / question->heap_blocks);
 	question->estimate.pages = read.index;
