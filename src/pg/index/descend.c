@@ -103,6 +103,7 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 	BlockNumber block = bf_index_column_start(group, column) + number;
 	PageHint   *hint = descent->probe != NULL ? &descent->probe->hints[block % PAGE_HINTS] : NULL;
 	Buffer		buffer;
+	bool		is_in_use;
 
 	if (descent->index == NULL)
 	{
@@ -110,34 +111,28 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 		if (hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, buffer))
 			buffer = ReadBufferWithoutRelcache(descent->probe->locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL,
 											   descent->probe->is_permanent);
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
-		if (descent->failed)
-		{
-			/* if this is an error, it is raised when the caller opens the index */
-			UnlockReleaseBuffer(buffer);
-			return InvalidBuffer;
-		}
-		*hint = (PageHint) {.block = block, .buffer = buffer};
-		return buffer;
 	}
-	if (descent->most_opened > 0 && block >= descent->index_blocks)
+	else if (descent->most_opened > 0 && block >= descent->index_blocks)
 	{
 		descent->failed = true;
 		return InvalidBuffer;
 	}
+	else
+		buffer = bf_index_read_page(descent->index, block);
 	descent->opened++;
-	buffer = bf_index_read_page(descent->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (descent->most_opened > 0)
+	if (descent->index == NULL || descent->most_opened > 0)
 	{
-		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
-		if (descent->failed)
-			UnlockReleaseBuffer(buffer);
-		return descent->failed ? InvalidBuffer : buffer;
+		/* if this is an error, it is raised when the index is opened, or by the query that uses it */
+		is_in_use = bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
+		descent->failed = !is_in_use;
 	}
-	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
-	if (bf_index_filter_page_in_use(descent->index, buffer, group, column, number) == NULL)
+	else
+	{
+		sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
+		is_in_use = bf_index_filter_page_in_use(descent->index, buffer, group, column, number) != NULL;
+	}
+	if (!is_in_use)
 	{
 		UnlockReleaseBuffer(buffer);
 		return InvalidBuffer;

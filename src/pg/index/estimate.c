@@ -218,16 +218,6 @@ forget_answers(void *statement)
 }
 
 /*
- * How many partitions or children of a table share an answer, so that about ASKED_PARTITIONS are asked. Partitions that
- * have partitions are counted too.
- */
-static Index
-length_of_block(const PlannerInfo *root, Index table)
-{
-	return Max(1, (root->simple_rel_array_size - 1 - table + ASKED_PARTITIONS - 1) / ASKED_PARTITIONS);
-}
-
-/*
  * Returns the answer to the question of this hash, if it was asked before. If not, sets *is_new and returns the place
  * for the answer; or NULL, if the index must not be asked.
  *
@@ -252,7 +242,9 @@ find_answer(PlannerInfo *root, const IndexOptInfo *info, uint32 hash, bool *is_n
 	hash = hash_combine(hash_combine(hash, table), info->indpred != NIL);
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 	{
-		const Index length = length_of_block(root, table);
+		/* partitions that have partitions are counted too */
+		const Index partitions = root->simple_rel_array_size - 1 - table;
+		const Index length = Max(1, (partitions + ASKED_PARTITIONS - 1) / ASKED_PARTITIONS);
 
 		if (length > 1 && root->glob->boundParams != NULL)
 			return NULL;
@@ -467,6 +459,8 @@ estimate_by_statistics(const IndexOptInfo *info, const BfGeometry *geometry, con
 void
 bf_index_estimate(PlannerInfo *root, IndexOptInfo *info, const List *clauses, BfEstimate *estimate)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bf index estimate", ALLOCSET_SMALL_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
 	const int	length = list_length(clauses);
 	ScanKeyData *keys = palloc(Max(length, 1) * sizeof(ScanKeyData));
 	Clause	   *from = palloc(Max(length, 1) * sizeof(Clause));
@@ -476,8 +470,6 @@ bf_index_estimate(PlannerInfo *root, IndexOptInfo *info, const List *clauses, Bf
 	int			count = 0;		/* how many conditions can rule ranges out */
 	Answer	   *answer = NULL;
 	bool		is_new = false;
-	MemoryContext context;
-	MemoryContext caller;
 	ListCell   *cell;
 
 	foreach(cell, clauses)
@@ -493,8 +485,6 @@ bf_index_estimate(PlannerInfo *root, IndexOptInfo *info, const List *clauses, Bf
 		answer = find_answer(root, info, hash, &is_new);
 	if (answer == NULL || is_new || !answer->is_known || question.count < length)
 	{
-		context = AllocSetContextCreate(CurrentMemoryContext, "bf index estimate", ALLOCSET_SMALL_SIZES);
-		caller = MemoryContextSwitchTo(context);
 		if (!info->hypothetical)
 		{
 			question.index = index_open(info->indexoid, NoLock);
@@ -515,16 +505,13 @@ bf_index_estimate(PlannerInfo *root, IndexOptInfo *info, const List *clauses, Bf
 		}
 		if (question.index != NULL)
 			index_close(question.index, NoLock);
-		MemoryContextSwitchTo(caller);
-		MemoryContextDelete(context);
 	}
 	if (answer != NULL && answer->is_known && question.count == length)
 		*estimate = answer->estimate;
 	else if (answer != NULL && answer->is_known)
 		estimate->share = Min(estimate->share, answer->estimate.share);
-	pfree(from);
-	pfree(is_known);
-	pfree(keys);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
 }
 
 void
