@@ -149,13 +149,12 @@ DROP TABLE t, parted, fails, nested CASCADE;
 DROP FUNCTION from_within, takes_long, inverse;
 DROP ROLE streambloom_reader, streambloom_nobody;
 
--- fpr is false_positive_rate
+-- the rate of an index, and that of a column
 CREATE TABLE rates (v integer);
 INSERT INTO rates SELECT generate_series(1, 10000);
-CREATE INDEX rates_long ON rates USING bf (v) WITH (false_positive_rate = 0.1);
-CREATE INDEX rates_short ON rates USING bf (v) WITH (fpr = 0.1);
-CREATE INDEX rates_class ON rates USING bf (v int4_ops (fpr = 0.1));
-SELECT i, (SELECT false_positive_rate FROM bf_index_stats(i) LIMIT 1), pg_relation_size(i) = pg_relation_size('rates_long') AS same_size FROM unnest('{rates_long,rates_short,rates_class}'::regclass[]) i;
+CREATE INDEX rates_index ON rates USING bf (v) WITH (false_positive_rate = 0.1);
+CREATE INDEX rates_class ON rates USING bf (v int4_ops (false_positive_rate = 0.1));
+SELECT i, (SELECT false_positive_rate FROM bf_index_stats(i) LIMIT 1), pg_relation_size(i) = pg_relation_size('rates_index') AS same_size FROM unnest('{rates_index,rates_class}'::regclass[]) i;
 DROP TABLE rates;
 
 -- VACUUM finds an index whose CREATE INDEX CONCURRENTLY failed at its end. Expressions of other indexes keep their search_path. (From

@@ -209,7 +209,7 @@ SELECT generic_plans > 0 AS generic FROM pg_prepared_statements WHERE name = 'of
 SET plan_cache_mode = force_custom_plan;
 PREPARE of_few(integer, integer) AS SELECT * FROM part WHERE p BETWEEN $1 AND $1 + 1 AND v = $2;
 SELECT count(*) AS asked FROM generate_series(1, 12) p WHERE asked_pages('EXECUTE of_few(5, 20000)', format('part_%s_v_idx', p)::regclass) <> 'none';
--- and partitions of partitions are as many as they are on the lowest level
+-- and partitions of partitions are counted too
 CREATE TABLE regional (p integer, q integer, v integer) PARTITION BY LIST (p);
 DO $$ BEGIN
 	FOR p IN 1 .. 3 LOOP
@@ -223,7 +223,7 @@ VACUUM ANALYZE regional;
 PREPARE of_regional(integer, integer[]) AS SELECT * FROM regional WHERE v = $1 AND q = ANY ($2);
 SELECT q, (SELECT count(*) FROM generate_series(1, 3) a, generate_series(1, 4) b
 		WHERE asked_pages(format('EXECUTE of_regional(20000, %L)', q), format('regional_%s_%s_v_idx', a, b)::regclass) <> 'none') AS asked
-	FROM unnest(ARRAY['{1,2,3,4}', '{1,2}']) q;
+	FROM unnest(ARRAY['{1,2,3,4}', '{1}']) q;
 RESET plan_cache_mode;
 
 -- What a pattern requires is found out for each partition that is asked, at most eight, and not for each path. A function in C that changes the user is counted.

@@ -92,9 +92,9 @@ SELECT "column", advice ~ 'larger|more than the table' AS says_so FROM bf_index_
 DROP TABLE uneven, dense, shrunk;
 
 -- What ALTER INDEX changes takes effect when the index is built anew; it says so, and so does the view.
-ALTER INDEX single_a SET (fpr = 0.0001);
+ALTER INDEX single_a SET (false_positive_rate = 0.0001);
 SELECT needs_attention, advice FROM bf_indexes WHERE index = 'single_a'::regclass;
-ALTER INDEX single_a RESET (fpr);
+ALTER INDEX single_a RESET (false_positive_rate);
 ALTER INDEX log_2_2_uid_idx SET (levels = 1);
 SELECT index, needs_attention, advice FROM bf_indexes WHERE relation::text ~ '^log' ORDER BY 1;
 REINDEX INDEX log_2_2_uid_idx;

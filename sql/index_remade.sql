@@ -86,7 +86,7 @@ BEGIN
 	DROP TABLE IF EXISTS uneven;
 	CREATE TABLE uneven (v integer) WITH (autovacuum_enabled = off);
 	INSERT INTO uneven SELECT i / 226 * 1000 + i % CASE WHEN i / 226 IN (30, 60) THEN (40 * factor)::integer ELSE 40 END FROM generate_series(0, 226 * 130 - 1) i;
-	EXECUTE format('CREATE INDEX uneven_v ON uneven USING bf (v) WITH (pages_per_range = %s, fpr = %s)', pages, rate);
+	EXECUTE format('CREATE INDEX uneven_v ON uneven USING bf (v) WITH (pages_per_range = %s, false_positive_rate = %s)', pages, rate);
 	PERFORM bf_desummarize_range('uneven_v', 30);
 	FOR run IN 1 .. 3 LOOP
 		before := pg_current_wal_insert_lsn();

@@ -83,9 +83,7 @@ CREATE TEMP TABLE option (v text);
 SELECT error_of('CREATE INDEX ON option USING bf (v) WITH (none = 1)');
 CREATE INDEX ON option USING bf (v text_ops (none = 1));
 CREATE INDEX ON option USING bf (v gram_ops (none = 1));
-CREATE INDEX ON option USING bf (v gram_ops (n = 3, fold = off, fpr = 0.1)) WITH (pages_per_range = 1, false_positive_rate = 0.1, levels = 1);
-CREATE INDEX ON option USING bf (v) WITH (fpr = 0.1, false_positive_rate = 0.1);
-CREATE INDEX ON option USING bf (v text_ops (fpr = 0.1, false_positive_rate = 0.1));
+CREATE INDEX ON option USING bf (v gram_ops (n = 3, fold = off, false_positive_rate = 0.1)) WITH (pages_per_range = 1, false_positive_rate = 0.1, levels = 1);
 
 -- defaults of these options: an index without options, and one that has them written down, have the same filters
 CREATE TEMP TABLE without (i int, t text, n text, fold text, e int[], j jsonb, d jsonb, w tsvector, b bytea);

@@ -50,7 +50,7 @@ SQL
 CREATE TABLE levels (a integer, g text, filler text) WITH (fillfactor = 10);
 ALTER TABLE levels ALTER g SET STORAGE PLAIN, ALTER filler SET STORAGE PLAIN;
 INSERT INTO levels SELECT i, 'line ' || i % 7, repeat('x', 800) FROM generate_series(0, 449) i;
-CREATE INDEX levels_bf ON levels USING bf (a, g gram_ops (n = 3, fpr = 0.2)) WITH (pages_per_range = 1, fpr = 0.2) WHERE a % 10 = 0;
+CREATE INDEX levels_bf ON levels USING bf (a, g gram_ops (n = 3, false_positive_rate = 0.2)) WITH (pages_per_range = 1, false_positive_rate = 0.2) WHERE a % 10 = 0;
 SELECT bf_desummarize_range('levels_bf', 200);
 UPDATE levels SET g = (SELECT string_agg(md5(j::text), '') FROM generate_series(1, 200) j) WHERE a = 200;
 SELECT bf_summarize_range('levels_bf', 200);
@@ -64,7 +64,7 @@ CREATE TABLE directory (a integer[]) WITH (fillfactor = 10);
 ALTER TABLE directory ALTER a SET STORAGE PLAIN;
 INSERT INTO directory SELECT ARRAY(SELECT i * 1000 + CASE WHEN i % 125 BETWEEN 40 AND 79 THEN j ELSE 0 END FROM generate_series(1, 100) j) || array_fill(i, ARRAY[100])
 	FROM generate_series(0, 9124) i;
-CREATE INDEX directory_bf ON directory USING bf (a) WITH (pages_per_range = 1, fpr = 0.000001);
+CREATE INDEX directory_bf ON directory USING bf (a) WITH (pages_per_range = 1, false_positive_rate = 0.000001);
 SQL
 		answers => [["a \@> '{5060007}'", 1], ["a \@> '{17}'", 1], ["a \@> '{5060007, 5060100}'", 1], ["a \@> '{5060101}'", 0]],
 		new => "('{-1}')", found => "a \@> '{-1}'",

@@ -221,18 +221,15 @@ ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict 
 	chunk_cache_ask(&clause->cache_key, clause->number, heap, index, clause->search, &clause->few);
 	if (bf_index_are_few(&clause->few))
 		ranges = clause->few.ranges;
-	else if (clause->wants_reason)
-		(void) bf_index_ask(clause->search, index, heap, NULL, &ranges);
+	else if (clause->wants_reason || (left != NULL && clause->wants_pages))
+		ranges = bf_index_find_spans(clause->search, index, heap, &spans);
 	set_verdict(clause, RelationGetRelid(index), &ranges, verdict);
 	if (left == NULL)
 		return;
 	if (bf_index_are_few(&clause->few))
 		leave_few(left, &clause->few);
 	else if (clause->wants_pages)
-	{
-		bf_index_find_spans(clause->search, index, heap, &spans);
 		chunk_intersect(left, &spans);
-	}
 }
 
 void

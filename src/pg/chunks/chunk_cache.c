@@ -281,7 +281,7 @@ chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Rela
 	}
 	if (chunk == NULL)
 	{
-		(void) bf_index_ask(search, index, relation, few, NULL);
+		bf_index_ask(search, index, relation, NULL, few);
 		return;
 	}
 	/* mark the relations before the index is read, so that no message is missed */

@@ -54,7 +54,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 
 	CHECK_FOR_INTERRUPTS();		/* there may be thousands of partitions */
 	bf_index_estimate(root, info, path->indexclauses, &expected);
-	*pages = Max(expected.pages, 1);
+	*pages = Max(Min(expected.pages, info->pages), 1);
 
 	/*
 	 * The scan reads share * heap_pages pages. The planner estimates that N rows on T pages are on 2TN / (2T + N) of
@@ -77,7 +77,7 @@ bf_index_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *start
 			loop_count;
 	else
 		*total = *pages * random_page_cost;
-	*total += expected.lookups * OPERATORS_PER_GROUP * cpu_operator_cost;
+	*total += expected.pages * OPERATORS_PER_GROUP * cpu_operator_cost;
 	/*
 	 * The scan compares all rows on the pages with the conditions again. The planner counts only the rows that the
 	 * selectivity tells, so the others are added here.

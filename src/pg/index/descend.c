@@ -81,7 +81,7 @@ static void
 note_item(Descent *descent, int level, int condition, const Mask *candidates, const Mask *mask, uint32 item)
 {
 	const BfSearch *search = descent->search;
-	ItemSet    *found = search->level[level].found + (Size) condition * search->words + item / 64;
+	ItemSet    *found = search->found[level] + (Size) condition * search->words + item / 64;
 	const Size	of_range = (Size) search->count * search->words;
 
 	for (int word = 0; word < MASK_WORDS; word++)
@@ -103,6 +103,7 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 	BlockNumber block = bf_index_column_start(group, column) + number;
 	PageHint   *hint = descent->probe != NULL ? &descent->probe->hints[block % PAGE_HINTS] : NULL;
 	Buffer		buffer;
+	bool		is_in_use;
 
 	if (descent->index == NULL)
 	{
@@ -110,34 +111,28 @@ open_page(Descent *descent, const BfGroup *group, int column, BlockNumber number
 		if (hint->block != block || !sb_read_recent_buffer(descent->probe->locator, block, buffer))
 			buffer = ReadBufferWithoutRelcache(descent->probe->locator, MAIN_FORKNUM, block, RBM_NORMAL, NULL,
 											   descent->probe->is_permanent);
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
-		if (descent->failed)
-		{
-			/* if this is an error, it is raised when the caller opens the index */
-			UnlockReleaseBuffer(buffer);
-			return InvalidBuffer;
-		}
-		*hint = (PageHint) {.block = block, .buffer = buffer};
-		return buffer;
 	}
-	if (descent->most_opened > 0 && block >= descent->index_blocks)
+	else if (descent->most_opened > 0 && block >= descent->index_blocks)
 	{
 		descent->failed = true;
 		return InvalidBuffer;
 	}
+	else
+		buffer = bf_index_read_page(descent->index, block);
 	descent->opened++;
-	buffer = bf_index_read_page(descent->index, block);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	if (descent->most_opened > 0)
+	if (descent->index == NULL || descent->most_opened > 0)
 	{
-		descent->failed = !bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
-		if (descent->failed)
-			UnlockReleaseBuffer(buffer);
-		return descent->failed ? InvalidBuffer : buffer;
+		/* if this is an error, it is raised when the index is opened, or by the query that uses it */
+		is_in_use = bf_index_is_filter_page(BufferGetPage(buffer), group, column, number);
+		descent->failed = !is_in_use;
 	}
-	sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
-	if (bf_index_filter_page_in_use(descent->index, buffer, group, column, number) == NULL)
+	else
+	{
+		sb_test_for_old_snapshot(descent->search->viewer.snapshot, descent->index, BufferGetPage(buffer));
+		is_in_use = bf_index_filter_page_in_use(descent->index, buffer, group, column, number) != NULL;
+	}
+	if (!is_in_use)
 	{
 		UnlockReleaseBuffer(buffer);
 		return InvalidBuffer;
@@ -253,12 +248,9 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 				UnlockReleaseBuffer(buffer);
 			buffer = InvalidBuffer;
 			CHECK_FOR_INTERRUPTS();
-			if (descent->most_opened > 0 && descent->opened >= descent->most_opened)
-			{
-				descent->unasked = true;
-				allow_items(descent, group->level, number, i, candidates, &any);
-				break;
-			}
+			descent->failed = descent->most_opened > 0 && descent->opened >= descent->most_opened;
+			if (descent->failed)
+				return;
 			page = line / group->positions;
 			buffer = open_page(descent, group, condition->column, page);
 			if (descent->failed)
@@ -308,33 +300,11 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		leave_only(candidates, &any);
 }
 
-/*
- * Does the search end here? It does if it has failed. It also does if the caller wants only a few pages (descent->few)
- * and there are more, or if the caller collects nothing and a page was found.
- */
+/* Does the search end here? It does if it has failed, or if the caller wants only a few pages and there are more. */
 static inline bool
 is_done(const Descent *descent)
 {
-	if (descent->few != NULL)
-		return descent->failed || !bf_index_are_few(descent->few);
-	return descent->failed ||
-		(descent->tbm == NULL && descent->verdict == NULL && descent->spans == NULL && descent->pages > 0);
-}
-
-/* Adds the pages from `first` to `end` (exclusive), which belong to `ranges` ranges, to *few. */
-static void
-add_few(BfPages *few, uint64 first, uint64 end, int64 ranges, bool summarized)
-{
-	for (uint64 block = first; block < end && bf_index_are_few(few); block++)
-	{
-		if (few->count < BF_FEW_PAGES)
-			few->blocks[few->count] = (BlockNumber) block;
-		few->count++;
-	}
-	if (summarized)
-		few->ranges.maybe += ranges;
-	else
-		few->ranges.unsummarized += ranges;
+	return descent->failed || (descent->few != NULL && !bf_index_are_few(descent->few));
 }
 
 void
@@ -365,16 +335,17 @@ static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
 	descent->pages += end - first;
-	if (descent->few != NULL)
-		add_few(descent->few, first, end, ranges, summarized);
+	if (summarized)
+		descent->ranges.maybe += ranges;
+	else
+		descent->ranges.unsummarized += ranges;
 	if (descent->spans != NULL && first < end)
 		bf_index_add_span(descent->spans, (BlockNumber) first, (BlockNumber) end);
-	if (descent->verdict != NULL)
+	for (uint64 block = first; descent->few != NULL && block < end && bf_index_are_few(descent->few); block++)
 	{
-		if (summarized)
-			descent->verdict->maybe += ranges;
-		else
-			descent->verdict->unsummarized += ranges;
+		if (descent->few->count < BF_FEW_PAGES)
+			descent->few->blocks[descent->few->count] = (BlockNumber) block;
+		descent->few->count++;
 	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
 	{
@@ -401,7 +372,7 @@ bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint6
 	for (uint32 range = from; range < to; range++)
 		candidates->words[range / 64] |= UINT64_C(1) << range % 64;
 	if (group->level > 0)
-		memset(&search->level[group->level].found[from * of_range], 0, (to - from) * of_range * sizeof(ItemSet));
+		memset(&search->found[group->level][from * of_range], 0, (to - from) * of_range * sizeof(ItemSet));
 	for (int i = 0; i < search->count && !is_empty(candidates) && !descent->failed; i++)
 	{
 		int			number = search->order[i];
@@ -416,7 +387,6 @@ static void
 search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items)
 {
 	BfSearch   *search = descent->search;
-	LevelSearch *here = &search->level[group->level];
 	const Size	of_range = (Size) search->count * search->words;
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
@@ -441,10 +411,8 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 		if (group->level == 0)
 			add_pages(descent, range_first, range_end, 1, !bf_index_has_range(&descent->untrusted, range));
 		else
-		{
-			memcpy(here->below, &here->found[range * of_range], of_range * sizeof(ItemSet));
-			search_pages(descent, group->level - 1, range_first, range_end, here->below);
-		}
+			search_pages(descent, group->level - 1, range_first, range_end,
+						 &search->found[group->level][range * of_range]);
 	}
 	if (judges)
 		bf_index_note_use(descent->patience, descent->pages - found_before, end - first);
@@ -493,11 +461,10 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 		 * The room grows if it is too small. It never shrinks, so a later search with fewer items uses the same room.
 		 */
 		for (int level = 1; level < BF_INDEX_MAX_LEVELS; level++)
-			if (search->level[level].found != NULL)
+			if (search->found[level] != NULL)
 			{
-				pfree(search->level[level].found);
-				pfree(search->level[level].below);
-				search->level[level] = (LevelSearch) {0};
+				pfree(search->found[level]);
+				search->found[level] = NULL;
 			}
 		if (search->everything != NULL)
 			pfree(search->everything);
@@ -508,21 +475,18 @@ bf_index_prepare_levels(BfSearch *search, int levels)
 	}
 	of_range = (Size) Max(search->count, 1) * search->words * sizeof(ItemSet);
 	for (int level = 1; level < levels; level++)
-		if (search->level[level].found == NULL)
-		{
-			search->level[level].found = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range,
-																	MCXT_ALLOC_HUGE);
-			search->level[level].below = MemoryContextAllocExtended(search->context, of_range, MCXT_ALLOC_HUGE);
-		}
+		if (search->found[level] == NULL)
+			search->found[level] = MemoryContextAllocExtended(search->context, BF_INDEX_MAX_RANGES * of_range,
+															  MCXT_ALLOC_HUGE);
 }
 
-int64
+void
 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
 {
 	BfSearch   *search = descent->search;
 
 	if (heap_blocks == 0 || bf_index_finds_nothing(search))
-		return 0;
+		return;
 	if (!search->trusted || descent->geometry->levels == 0)
 		add_pages(descent, 0, heap_blocks, bf_index_expected_ranges(descent->geometry, heap_blocks), false);
 	else
@@ -530,5 +494,4 @@ bf_index_find_pages(Descent *descent, BlockNumber heap_blocks)
 		bf_index_prepare_levels(search, descent->geometry->levels);
 		search_pages(descent, descent->geometry->levels - 1, 0, heap_blocks, search->everything);
 	}
-	return descent->pages;
 }

@@ -12,8 +12,8 @@
 typedef struct BfEstimate
 {
 	double		share;			/* share of the heap's pages that the search leaves to be read, 0 to 1 */
-	double		pages;			/* pages of the index that it reads */
-	double		lookups;		/* how often an item is looked up in a group of ranges */
+	/* how often it looks at a page of the index for an item; it may look at a page again and again */
+	double		pages;
 } BfEstimate;
 
 /*

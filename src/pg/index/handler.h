@@ -98,7 +98,6 @@ typedef struct BfClassOptions
 	int32		vl_len_;
 	/* negative: it was not given, and the absolute value is the default of the class */
 	double		false_positive_rate;
-	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
 } BfClassOptions;
 
 /*

@@ -32,7 +32,6 @@ typedef struct BfOptions
 	int32		vl_len_;
 	int			pages_per_range;	/* 0: it is chosen before the first group is made */
 	double		false_positive_rate;	/* 0: it was not given */
-	double		fpr;			/* false_positive_rate by its short name; 0: it was not given */
 	int			levels;			/* 0: as many as are useful */
 } BfOptions;
 
@@ -53,23 +52,16 @@ bf_index_init(void)
 	add_real_reloption(option_kind, "false_positive_rate",
 					   "Share of the filters that say yes to a value that they do not have",
 					   0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
-	add_real_reloption(option_kind, "fpr", "The same as false_positive_rate", 0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
 	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
 					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
 	previous_object_access = object_access_hook;
 	object_access_hook = notice_after_alter;
 }
 
-/*
- * The rate has two names, because the functions of filters call it fpr. An index, or an operator class of one of its
- * columns, may be given the rate by one of these names only.
- */
-#define RATE_IS_GIVEN_TWICE "false_positive_rate and fpr are two names of one option"
-
 static void
 say_options(const void *unused)
 {
-	errhint("A bf index has the options pages_per_range (1 to %d), false_positive_rate or fpr (%.6f to %g), and levels (auto, or 1 to %d).",
+	errhint("A bf index has the options pages_per_range (1 to %d), false_positive_rate (%.6f to %g), and levels (auto, or 1 to %d).",
 			BF_INDEX_MAX_PAGES_PER_RANGE, SB_BF_MIN_FPR, SB_BF_MAX_FPR, BF_INDEX_MAX_LEVELS);
 }
 
@@ -79,11 +71,10 @@ bf_index_options(Datum reloptions, bool validate)
 	static const relopt_parse_elt elements[] = {
 		{"pages_per_range", RELOPT_TYPE_INT, offsetof(BfOptions, pages_per_range)},
 		{"false_positive_rate", RELOPT_TYPE_REAL, offsetof(BfOptions, false_positive_rate)},
-		{"fpr", RELOPT_TYPE_REAL, offsetof(BfOptions, fpr)},
 		{"levels", RELOPT_TYPE_ENUM, offsetof(BfOptions, levels)},
 	};
 
-	BfOptions  *options;
+	bytea	   *options;
 	ErrorHint	hint;
 
 	if (!validate)
@@ -91,27 +82,7 @@ bf_index_options(Datum reloptions, bool validate)
 	hint_begin(&hint, say_options, NULL);
 	options = build_reloptions(reloptions, true, option_kind, sizeof(BfOptions), elements, lengthof(elements));
 	hint_end(&hint);
-	if (options != NULL && options->false_positive_rate > 0 && options->fpr > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg(RATE_IS_GIVEN_TWICE),
-				 errdetail("false_positive_rate is %g, fpr is %g.", options->false_positive_rate, options->fpr),
-				 errhint("Leave one out; an index that has it loses it with ALTER INDEX ... RESET (false_positive_rate).")));
-	return (bytea *) options;
-}
-
-/* Raises an error if the options of a class have the rate twice. PostgreSQL calls this when it has built them. */
-static void
-check_class_options(void *built, relopt_value *values, int count)
-{
-	const BfClassOptions *options = (const BfClassOptions *) built;
-
-	if (options->false_positive_rate > 0 && options->fpr > 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg(RATE_IS_GIVEN_TWICE),
-				 errdetail("false_positive_rate is %g, fpr is %g.", options->false_positive_rate, options->fpr),
-				 errhint("Leave one out.")));
+	return options;
 }
 
 void
@@ -121,9 +92,6 @@ bf_index_declare_class_options(local_relopts *options, Size size, double rate)
 	add_local_real_reloption(options, "false_positive_rate",
 							 "Share of the filters that say yes to a value that they do not have",
 							 -rate, SB_BF_MIN_FPR, SB_BF_MAX_FPR, offsetof(BfClassOptions, false_positive_rate));
-	add_local_real_reloption(options, "fpr", "The same as false_positive_rate", 0, SB_BF_MIN_FPR, SB_BF_MAX_FPR,
-							 offsetof(BfClassOptions, fpr));
-	register_reloptions_validator(options, check_class_options);
 }
 
 SB_FUNCTION(bf_class_options);
@@ -169,12 +137,8 @@ bf_index_fpr_option(Relation index, int column)
 
 	if (of_class != NULL && of_class->false_positive_rate > 0)
 		return of_class->false_positive_rate;
-	if (of_class != NULL && of_class->fpr > 0)
-		return of_class->fpr;
 	if (options != NULL && options->false_positive_rate > 0)
 		return options->false_positive_rate;
-	if (options != NULL && options->fpr > 0)
-		return options->fpr;
 	if (of_class != NULL)
 		return -of_class->false_positive_rate;
 	/* the class has no function for options */

@@ -23,7 +23,7 @@ bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *fe
 	};
 	const BfGeometry *geometry;
 
-	(void) bf_index_find_few_and_remember(search, index, heap, &found, few);
+	bf_index_ask(search, index, heap, &found, few);
 	geometry = bf_index_current_geometry(index);
 	if (!bf_index_is_for_values(search) || sb_snapshots_grow_old() ||
 		RelationUsesLocalBuffers(index) || geometry->size > MOST_BYTES_OF_PROBE)
@@ -74,10 +74,10 @@ bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
 		!is_current(probe))
 		return false;
 	few->count = 0;
-	few->ranges = (BfVerdict) {0};
 	few->attribute = probe->attribute;
 	few->type = probe->value_type;
 	few->collation = probe->collation;
-	(void) bf_index_find_pages(&descent, bf_index_begun_pages(probe->geometry));
+	bf_index_find_pages(&descent, bf_index_begun_pages(probe->geometry));
+	few->ranges = descent.ranges;
 	return !descent.failed;
 }

@@ -196,34 +196,24 @@ typedef struct Candidate
 
 /* In descending order of `off`. */
 static int
-compare_candidates(const void *a, const void *b)
+compare_candidates(const ListCell *a, const ListCell *b)
 {
-	double		x = ((const Candidate *) a)->off,
-				y = ((const Candidate *) b)->off;
+	double		x = ((const Candidate *) lfirst(a))->off,
+				y = ((const Candidate *) lfirst(b))->off;
 
 	return x > y ? -1 : x < y;
 }
 
-typedef struct CandidateList
-{
-	Candidate  *groups;
-	uint32		count;
-} CandidateList;
-
 /*
- * Returns the groups that are to be remade by what their bits tell, and those of level 0 of which rows may have been
- * deleted: the ones that are large enough to be remade for that, and that the heap fills.
+ * Returns the groups (Candidates) that are to be remade by what their bits tell, and those of level 0 of which rows may
+ * have been deleted: the ones that are large enough to be remade for that, and that the heap fills.
  */
-static CandidateList
+static List *
 measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks)
 {
 	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
-	CandidateList list = {0};
-	uint32		groups = 0;
+	List	   *list = NIL;
 
-	for (int level = 0; level < geometry->levels; level++)
-		groups += geometry->level[level].groups;
-	list.groups = palloc_extended(Max(groups, 1) * sizeof(Candidate), MCXT_ALLOC_HUGE);
 	for (int level = 0; level < geometry->levels; level++)
 	{
 		BfGroup		group;
@@ -239,7 +229,7 @@ measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber
 				(level == 0 &&
 				 (uint64) (range + group.ranges - 1) * geometry->level[0].pages_per_range < heap_blocks &&
 				 bf_index_is_worth_replacing(0, group.ranges, bf_index_group_pages(&group), group.columns)))
-				list.groups[list.count++] = candidate;
+				list = lappend(list, memcpy(palloc(sizeof candidate), &candidate, sizeof candidate));
 		}
 	}
 	pfree(measure);
@@ -318,18 +308,18 @@ is_too_large(const BfGeometry *geometry, const BfGroup *group, const BfItems *it
  */
 static double
 sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber heap_blocks, bool deleted,
-			  const CandidateList *list)
+			  const List *list)
 {
 	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
 	const double most = heap_blocks * MOST_SAMPLED;
-	const uint32 first = list->count == 0 ? 0 :
-		(uint32) pg_prng_uint64_range(&pg_global_prng_state, 0, list->count - 1);
+	const int	count = list_length(list);
+	const int	first = count == 0 ? 0 : (int) pg_prng_uint64_range(&pg_global_prng_state, 0, count - 1);
 	double		read = 0;
 	bool		goes_on = true;
 
-	for (uint32 i = 0; i < list->count && goes_on; i++)
+	for (int i = 0; i < count && goes_on; i++)
 	{
-		Candidate  *candidate = &list->groups[(first + i) % list->count];
+		Candidate  *candidate = list_nth(list, ((int64) first + i) % count);
 		bool		all[BF_INDEX_MAX_RANGES];
 		BfGroup		group;
 
@@ -628,18 +618,23 @@ void
 bf_index_remake(const BfSummarizer *work, BlockNumber heap_blocks, bool deleted)
 {
 	BfGeometry *geometry = bf_index_copy_geometry(bf_index_current_geometry(work->index));
-	CandidateList list = measure_groups(work, geometry, heap_blocks);
+	List	   *list = measure_groups(work, geometry, heap_blocks);
 	double		left = Max(1, heap_blocks * BF_MOST_REMADE);
 	double		read;
+	ListCell   *cell;
 
-	left -= sample_groups(work, geometry, heap_blocks, deleted, &list);
-	qsort(list.groups, list.count, sizeof(Candidate), compare_candidates);
-	for (uint32 i = 0; i < list.count && list.groups[i].off > 0 && (i == 0 || left > 0); i++)
+	left -= sample_groups(work, geometry, heap_blocks, deleted, list);
+	list_sort(list, compare_candidates);
+	foreach(cell, list)
 	{
+		const Candidate *candidate = lfirst(cell);
+
 		CHECK_FOR_INTERRUPTS();
-		left -= remake_group(work, &list.groups[i], heap_blocks, left);
+		if (candidate->off == 0 || (left <= 0 && cell != list_head(list)))
+			break;
+		left -= remake_group(work, candidate, heap_blocks, left);
 	}
-	pfree(list.groups);
+	list_free_deep(list);
 	pfree(geometry);
 	do
 	{

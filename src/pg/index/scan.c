@@ -14,7 +14,6 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "index/attempt.h"
 #include "index/geometry.h"
 #include "index/handler.h"
 #include "index/keys.h"
@@ -42,21 +41,30 @@ may_lack_level(const BfGeometry *geometry)
 	return false;
 }
 
-/*
- * The geometry for a search in a heap of this length. It lies in the relation cache, and may become invalid when the
- * session locks a relation. In a search only functions of an operator class may do that, so for a search that calls
- * them the geometry is copied. If groups may have been added since it was read, the meta page is looked at: with such
- * groups the search may rule out more ranges, or read fewer pages of the index.
- */
-static const BfGeometry *
-geometry_for(Relation index, const BfSearch *search, BlockNumber heap_blocks)
+const BfGeometry *
+bf_index_geometry_for(Relation index, BlockNumber heap_blocks)
 {
 	const BfGeometry *geometry = bf_index_geometry(index);
 
-	if ((uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks ||
-		may_lack_level(geometry))
-		geometry = bf_index_current_geometry(index);
-	return bf_index_has_key_search(search) ? bf_index_copy_geometry(geometry) : geometry;
+	return (uint64) geometry->level[0].covered * geometry->level[0].pages_per_range < heap_blocks ||
+		may_lack_level(geometry) ? bf_index_current_geometry(index) : geometry;
+}
+
+/*
+ * Finds the pages for a descent whose items are hashed. In a search only functions of an operator class may make the
+ * geometry invalid, so for a search that calls them it is copied.
+ */
+static void
+find_pages(Descent *descent, BlockNumber heap_blocks)
+{
+	const bool	copies = bf_index_has_key_search(descent->search);
+
+	descent->geometry = bf_index_geometry_for(descent->index, heap_blocks);
+	if (copies)
+		descent->geometry = bf_index_copy_geometry(descent->geometry);
+	bf_index_find_pages(descent, heap_blocks);
+	if (copies)
+		pfree((BfGeometry *) descent->geometry);
 }
 
 /*
@@ -78,36 +86,29 @@ pages_to_search(Relation index, Relation heap)
 
 /*
  * Carries out descent->search in the index: hashes its items and finds the pages of the heap that may hold matching
- * rows. descent->few and descent->spans get these pages, and descent->verdict counts their ranges; each of the three
- * may be NULL. Returns how many pages were found. The search ends early in two cases: when the pages are too many for
- * `few`; and at the first range that may match, if all three are NULL.
+ * rows. descent->few and descent->spans get these pages, unless they are NULL.
  */
-static int64
+static void
 search_index(Descent *descent, Relation heap)
 {
 	BfSearch   *search = descent->search;
 	MemoryContext caller = MemoryContextSwitchTo(search->context);
 	BlockNumber heap_blocks = pages_to_search(descent->index, heap);
-	int64		pages;
 
 	bf_index_hash_search(search, descent->index);
 	MemoryContextSwitchTo(caller);
-	descent->geometry = geometry_for(descent->index, search, heap_blocks);
-	pages = bf_index_find_pages(descent, heap_blocks);
-	if (bf_index_has_key_search(search))
-		pfree((BfGeometry *) descent->geometry);
-	return pages;
+	find_pages(descent, heap_blocks);
 }
 
-bool
-bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few)
+void
+bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few)
 {
 	const Condition *condition = &search->conditions[0];
 	Descent		descent = {.index = index, .search = search, .probe = probe, .few = few};
 
 	few->count = 0;
-	few->ranges = (BfVerdict) {0};
-	(void) search_index(&descent, heap);
+	search_index(&descent, heap);
+	few->ranges = descent.ranges;
 	few->attribute = 0;
 	if (bf_index_is_for_values(search) && RelationGetIndexPredicate(index) == NIL)
 	{
@@ -115,28 +116,16 @@ bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, 
 		few->type = bf_index_item_type(index, condition->column);
 		few->collation = condition->collation;
 	}
-	return few->count > 0;
 }
 
-bool
-bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict)
-{
-	Descent		descent = {.index = index, .search = search, .verdict = verdict};
-
-	if (few != NULL)
-		return bf_index_find_few_and_remember(search, index, heap, NULL, few);
-	if (verdict != NULL)
-		memset(verdict, 0, sizeof *verdict);
-	return search_index(&descent, heap) > 0;
-}
-
-void
+BfVerdict
 bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans)
 {
 	Descent		descent = {.index = index, .search = search, .spans = spans};
 
 	*spans = (BfSpans) {0};
-	(void) search_index(&descent, heap);
+	search_index(&descent, heap);
+	return descent.ranges;
 }
 
 /*
@@ -152,36 +141,6 @@ expected_in_vain(const BfGeometry *geometry, int column, double items)
 	for (int level = 1; level < geometry->levels && items <= MOST_CARRIED; level++)
 		rate *= geometry->upper.false_positive_rate;
 	return -expm1(items * log1p(-Min(rate, 0.999)));
-}
-
-static void
-read_geometry(void *index)
-{
-	(void) bf_index_geometry(index);
-}
-
-bool
-bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *expected)
-{
-	const BfGeometry *geometry;
-	const BfLevel *lowest;
-	const BfLevel *highest;
-
-	/* no error can be raised for a geometry that was read before */
-	if (index->rd_amcache == NULL && !bf_index_try(read_geometry, index))
-		return false;
-	geometry = bf_index_geometry(index);
-	lowest = &geometry->level[0];
-	highest = &geometry->level[Max(geometry->levels, 1) - 1];
-	expected->in_vain = expected_in_vain(geometry, column - 1, items);
-	expected->pages_per_range = lowest->pages_per_range > 0 ? lowest->pages_per_range :
-		BF_INDEX_DEFAULT_PAGES_PER_RANGE;
-	/*
-	 * One page is the meta page. Each look-up of an item in a group reads one page. An item is looked up in all groups
-	 * of the highest level. On all lower levels taken together, it is looked up in about one group.
-	 */
-	expected->pages = 1 + Min(items * (highest->groups + (geometry->levels > 1)), RelationGetNumberOfBlocks(index));
-	return true;
 }
 
 bool
@@ -205,7 +164,7 @@ bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Rela
 			bf_index_add_span(spans, 0, pages);
 		return false;
 	}
-	(void) search_index(&descent, heap);
+	search_index(&descent, heap);
 	if (condition->unknown)
 		return false;
 	lowest = &bf_index_geometry(index)->level[0];
@@ -254,7 +213,6 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	BfScan	   *state = scan->opaque;
 	MemoryContext caller;
 	Descent		descent = {.index = scan->indexRelation, .tbm = tbm};
-	int64		pages;
 
 	pgstat_count_index_scan(scan->indexRelation);
 	sb_count_index_search(scan);
@@ -279,10 +237,9 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	descent.search = state->search;
 	caller = MemoryContextSwitchTo(state->context);
 	bf_index_hash_search(state->search, scan->indexRelation);
-	descent.geometry = geometry_for(scan->indexRelation, state->search, state->heap_blocks);
-	pages = bf_index_find_pages(&descent, state->heap_blocks);
+	find_pages(&descent, state->heap_blocks);
 	MemoryContextSwitchTo(caller);
-	return pages * ROWS_REPORTED_PER_PAGE;
+	return descent.pages * ROWS_REPORTED_PER_PAGE;
 }
 
 void

@@ -56,17 +56,18 @@ bf_index_are_few(const BfPages *pages)
 	return pages->count <= BF_FEW_PAGES;
 }
 
+typedef struct BfProbe BfProbe;
+
 /*
- * May a row that the search's snapshot sees and that satisfies its keys be in the heap? No range is ruled out for a
- * snapshot that is not an MVCC snapshot. If `few` is not NULL, *few is set. Otherwise, if `verdict` is not NULL, all
- * ranges are searched and *verdict is set. If both are NULL, the search ends at the first range that may have such a
- * row.
+ * Sets *few to the pages in which a row that the search's snapshot sees and that satisfies its keys may be. No range is
+ * ruled out for a snapshot that is not an MVCC snapshot. Unless the probe is NULL, it gets the buffers in which the
+ * pages of the index were found.
  *
  * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and, if
  * indcheckxmin is set, old enough for the snapshot. It has taken the snapshot before this call, because the heap's
  * length is taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
-extern bool bf_index_ask(BfSearch *search, Relation index, Relation heap, BfPages *few, BfVerdict *verdict);
+extern void bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few);
 
 /* Consecutive pages of a heap, from `first` to `end` (exclusive). */
 typedef struct BfSpan
@@ -89,8 +90,11 @@ typedef struct BfSpans
 
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
-/* Sets *spans to the pages in which a row that is searched for may be. REQUIRES: as for bf_index_ask(). */
-extern void bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans);
+/*
+ * Sets *spans to all pages in which a row that is searched for may be, and returns how many ranges these are. REQUIRES:
+ * as for bf_index_ask().
+ */
+extern BfVerdict bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans);
 
 /*
  * For a caller that asks many indexes, or many groups of an index, about the same items. After each one that was asked
@@ -150,17 +154,6 @@ extern BfSearch *bf_index_begin_hashed_search(uint64 *hashes, uint32 count, Oid 
 extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Relation heap,
 								   BfPatience *patience, BfSpans *spans);
 
-/* What a search for some items in a column of an index is expected to cost, and to leave. For the planner. */
-typedef struct BfExpectation
-{
-	double		in_vain;		/* the share of the ranges that say "maybe" although they have none of the items */
-	double		pages;			/* pages of the index that are read */
-	BlockNumber pages_per_range;
-} BfExpectation;
-
-/* Sets *expected. Returns false, and leaves *expected alone, if the index cannot be read, as when it is damaged. */
-extern bool bf_index_expect(Relation index, AttrNumber column, double items, BfExpectation *expected);
-
 /*
  * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared.
  * If the result is false, it surely is not one. The value may be stored out of line; memory for it is taken from the
@@ -180,8 +173,6 @@ extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value
  * cannot tell that, or if the search has not hashed its items for an index before. REQUIRES: the caller holds
  * AccessShareLock on the index, whose file (locator) is still the same.
  */
-typedef struct BfProbe BfProbe;
-
 extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few);
 extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
 extern void bf_index_free_probe(BfProbe *probe);

@@ -199,7 +199,7 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	search->order = palloc(Max(nkeys, 1) * sizeof(int));
 	search->words = 0;
 	search->everything = NULL;
-	memset(search->level, 0, sizeof search->level);
+	memset(search->found, 0, sizeof search->found);
 	search->value_hasher = NULL;
 	for (int i = 0; i < nkeys; i++)
 	{

@@ -72,18 +72,6 @@ typedef struct Condition
  */
 typedef uint64 ItemSet;
 
-/* One level of a search. */
-typedef struct LevelSearch
-{
-	/*
-	 * The items that range r of the group being searched may have, for condition c: BfSearch.words words, from word
-	 * number (r * conditions + c) * words on.
-	 */
-	ItemSet    *found;
-	/* for each condition: the items that may be in the range that is searched on the level below */
-	ItemSet    *below;
-} LevelSearch;
-
 /* A search: keys with their items hashed, for a snapshot. */
 struct BfSearch
 {
@@ -95,7 +83,11 @@ struct BfSearch
 	int		   *order;			/* the conditions, those with few items first: they cost little and leave little */
 	uint32		words;			/* for each condition there is room for this many words of items */
 	ItemSet    *everything;		/* for each condition: all items */
-	LevelSearch level[BF_INDEX_MAX_LEVELS]; /* allocated when needed; level 0 is not used */
+	/*
+	 * For each level but 0, allocated when needed: the items that range r of the group being searched may have, for
+	 * condition c, from word number (r * count + c) * words on.
+	 */
+	ItemSet    *found[BF_INDEX_MAX_LEVELS];
 
 	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
 	Oid			value_type;
@@ -108,6 +100,13 @@ struct BfSearch
  * context.
  */
 extern void bf_index_hash_search(BfSearch *search, Relation index);
+
+/*
+ * The geometry for a search in a heap of this length. It lies in the relation cache, and may become invalid when the
+ * session locks a relation. If groups may have been added since it was read, the meta page is looked at: with such
+ * groups the search may rule out more ranges, or read fewer pages of the index.
+ */
+extern const BfGeometry *bf_index_geometry_for(Relation index, BlockNumber heap_blocks);
 
 /* Is there a condition that no row satisfies? */
 extern bool bf_index_finds_nothing(const BfSearch *search);
@@ -146,16 +145,15 @@ typedef struct Descent
 {
 	Relation	index;			/* NULL: the probe is asked */
 	BfProbe    *probe;			/* remembers where pages are; may be NULL */
-	bool		failed;			/* a page was not what it should be; only set for a probe or an estimate */
+	bool		failed;			/* a page was not what it should be, say; only set for a probe or an estimate */
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
-	BfVerdict  *verdict;		/* the ranges that may hold rows are counted there; may be NULL */
 	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	/* heap pages found so far; if tbm, verdict, few and spans are all NULL, the search ends at the first range found */
-	int64		pages;
+	BfVerdict	ranges;			/* those that may hold rows, so far */
+	int64		pages;			/* heap pages found so far */
 	uint32		opened;			/* pages of the index that were opened so far */
 	/*
 	 * The ranges of the group searched last that BfVerdict counts as unsummarized. A range counts so if at least one of
@@ -164,16 +162,14 @@ typedef struct Descent
 	Mask		untrusted;
 
 	/* for an estimate (walk.c), which raises no error if a page is not what it should be */
-	/* when this many pages were opened, all others are taken to say "maybe"; 0: this is no estimate */
-	uint32		most_opened;
-	bool		unasked;		/* pages were not opened because most_opened was reached */
+	uint32		most_opened;	/* when this many pages were opened, the search has failed; 0: this is no estimate */
 	BlockNumber index_blocks;	/* the length of the index */
 } Descent;
 
 /*
  * Sets *candidates to the ranges of a group that may hold matching rows. Only the ranges that have the pages from
  * `first` to `end` (exclusive) are looked at. items[] has for each condition the items that may be there. On a level
- * above 0, search->level[].found gets the items that each range may have. REQUIRES: bf_index_prepare_levels().
+ * above 0, search->found[] gets the items that each range may have. REQUIRES: bf_index_prepare_levels().
  */
 extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end,
 								 const ItemSet *items, Mask *candidates);
@@ -182,12 +178,10 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Finds the pages of the heap that may hold matching rows, and returns how many were found. Each of descent->tbm, few
- * and spans gets these pages, unless it is NULL, and descent->verdict counts their ranges. The search ends early when
- * the pages are too many for `few`. If all four are NULL, it ends at the first range that may match, and the result
- * only says whether there is one.
+ * Finds the pages of the heap that may hold matching rows, and counts them in descent->pages. Each of descent->tbm, few
+ * and spans gets these pages, unless it is NULL. The search ends early when the pages are too many for `few`.
  */
-extern int64 bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
+extern void bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
 /*
  * The number of pages of the ranges of level 0 that have begun: those that a build or a summarizer has reached. The
@@ -198,12 +192,5 @@ bf_index_begun_pages(const BfGeometry *geometry)
 {
 	return Min((uint64) geometry->level[0].begun * geometry->level[0].pages_per_range, InvalidBlockNumber);
 }
-
-/*
- * Does what bf_index_ask() does with `few`. If the probe is not NULL, notes in it in which buffers the pages of the
- * index were found.
- */
-extern bool bf_index_find_few_and_remember(BfSearch *search, Relation index, Relation heap, BfProbe *probe,
-										   BfPages *few);
 
 #endif

@@ -2,254 +2,209 @@
  * walk.c: asks an index with a budget of pages, from which the whole is judged.
  *
  * A search is carried out as the executor will do it: from the highest level down, and on each level only for the items
- * that the level above has left. But on each level only some groups (of ranges, whose filters are stored together) are
- * looked at, spread evenly over the pages that the level above has left. The share that these groups leave is taken to
- * be left everywhere.
+ * that the level above has left. But of the groups (of ranges, whose filters are stored together) on a level only some
+ * are looked at, spread evenly, and of the ranges that they leave some are searched on the level below. What is found
+ * there is taken to be found in the others.
  */
 #include "index/walk.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/snapmgr.h"
 
-#include "index/geometry.h"
 #include "index/layout.h"
 #include "index/scan.h"
 #include "index/search.h"
 
-/* When so many pages were read, no other group is looked at. Also the most groups of a level that are looked at. */
+/* About so many pages are read. Also the most groups that are looked at on a level. */
 #define MOST_PAGES 16
 
 /*
  * For each so many items one page more is read, up to MOST_PAGES_FOR_ITEMS in all: a group needs up to one page for
- * each item, and a query with a thousand values takes its time in any case. A single group with more than
- * MOST_PAGES_OF_A_GROUP pages is not read to the end.
+ * each item, and a query with a thousand values takes its time in any case. After MOST_PAGES_OF_A_GROUP pages the
+ * search is given up.
  */
 #define ITEMS_FOR_A_PAGE 8
 #define MOST_PAGES_FOR_ITEMS 128
 #define MOST_PAGES_OF_A_GROUP 1024
 
-/* Pages of the heap that are left after a level was looked at. */
-typedef struct Part
-{
-	uint64		first,
-				end;
-	/* how many times these pages count: a part also stands for pages that were not looked at */
-	double		weight;
-	ItemSet    *items;
-} Part;
+/* Of the ranges that a group of the highest level leaves so many are searched, also if the budget is used up. */
+#define LEAST_RANGES 4
 
 typedef struct Walk
 {
 	Descent		descent;
-	Size		words;			/* size of a part's item sets, for all conditions together */
-	int			count;			/* number of parts */
-	int			room;
-	Part	   *parts;
-	double		index_pages;	/* pages that a search reads */
-	uint32		budget;			/* when so many pages were opened, no other group of this level is looked at */
+	double		share;			/* of the pages that are not looked at, this share is expected to be left */
 } Walk;
 
+static BfPagesRead walk_pages(Walk *walk, int level, uint64 first, uint64 end, const ItemSet *items, double budget);
+
+/* Adds `times` times what was read. */
 static void
-add_part(Walk *next, uint64 first, uint64 end, double weight, const ItemSet *items)
+add_read(BfPagesRead *sum, BfPagesRead read, double times)
 {
-	Size		size = next->words * sizeof(ItemSet);
+	sum->index += read.index * times;
+	sum->heap += read.heap * times;
+}
 
-	if (next->count == next->room)
-	{
-		next->room = Max(64, 2 * next->room);
-		next->parts = next->parts == NULL ? palloc(next->room * sizeof(Part)) : repalloc(next->parts,
-																						 next->room * sizeof(Part));
-	}
-	next->parts[next->count] = (Part) {.first = first, .end = end, .weight = weight, .items = palloc(size)};
-	memcpy(next->parts[next->count++].items, items, size);
+/* How many items there are in these sets; at least 1. */
+static uint64
+count_items(const BfSearch *search, const ItemSet *items)
+{
+	return Max(1, pg_popcount((const char *) items, search->count * search->words * sizeof(ItemSet)));
 }
 
 /*
- * Goes through the pages of all parts that are below `covered`, part after part. Each page counts as much as the weight
- * of its part. Returns the part in which the sum of these weights first exceeds `place`, and sets *page to the page
- * where this happens.
+ * Estimates what a search reads in the pages from `first` to `end` (exclusive), which are ranges of one group. `budget`
+ * is for the levels below. Ranges that may have many of the items leave more than those with few. So they are searched
+ * the more often, and what a range leaves is taken to be so much for each item.
  */
-static const Part *
-find_part(const Walk *walk, double place, uint64 covered, uint64 *page)
-{
-	const Part *last = NULL;
-
-	for (int i = 0; i < walk->count; i++)
-	{
-		const Part *part = &walk->parts[i];
-		uint64		end = Min(part->end, covered);
-		double		pages;
-
-		if (end <= part->first)
-			continue;
-		pages = (end - part->first) * part->weight;
-		last = part;
-		if (place < pages)
-		{
-			*page = Min(part->first + (uint64) (place / part->weight), end - 1);
-			return part;
-		}
-		place -= pages;
-	}
-	if (last != NULL)
-		*page = Min(last->end, covered) - 1;
-	return last;
-}
-
-/*
- * Looks at groups of a level, spread evenly over the walk's parts: the pages of the heap that the levels above have
- * left. Afterwards the parts are the pages that this level has left; on level 0 they are not kept. Returns how many
- * pages of the heap are left. `prior` is the share that the level is expected to leave; it is used for what was not
- * looked at.
- */
-static double
-walk_level(Walk *walk, int level, double prior)
+static BfPagesRead
+walk_group(Walk *walk, const BfGroup *group, uint64 first, uint64 end, const ItemSet *items, double budget)
 {
 	Descent    *descent = &walk->descent;
-	const BfLevel *of = &descent->geometry->level[level];
-	const uint64 covered = (uint64) of->covered * of->pages_per_range;
-	Walk		next = {.words = walk->words};
-	uint64		seen[MOST_PAGES];
-	int			visits = 0;
-	double		inside = 0,		/* pages of the parts that are covered by groups of this level */
-				outside = 0,	/* the other pages of the parts */
-				examined = 0,	/* how many of the pages inside were looked at */
-				left = 0;		/* how many of the examined pages are left; after the loop: of all pages inside */
+	const BfSearch *search = descent->search;
+	const Size	words = (Size) search->count * search->words;
+	const ItemSet *found = search->found[group->level];
+	const uint64 pages = descent->geometry->level[group->level].pages_per_range;
 	const uint32 opened = descent->opened;
+	BfPagesRead read = {0};
+	BfPagesRead below = {0};
+	Mask		candidates;
+	uint32		left;
+	uint32		visits;
+	uint64		all = 0;		/* items of all ranges that are left */
+	uint64		before = 0;		/* of those before this one */
+	uint64		searched = 0;	/* of those that are searched */
 
-	for (int i = 0; i < walk->count; i++)
+	bf_index_check_group(descent, group, first, end, items, &candidates);
+	read.index = descent->opened - opened;
+	left = pg_popcount((const char *) &candidates, sizeof candidates);
+	/* each range costs at least a page of each level below */
+	visits = Max(group->level == descent->geometry->levels - 1 ? LEAST_RANGES : 1, budget / Max(group->level, 1));
+	visits = Min(left, visits);
+	for (uint32 range = 0; range < group->ranges && group->level > 0; range++)
+		all += bf_index_has_range(&candidates, range) ? count_items(search, &found[range * words]) : 0;
+	for (uint32 range = 0; range < group->ranges && !descent->failed; range++)
 	{
-		const Part *part = &walk->parts[i];
+		const uint64 range_first = Max(first, (group->first_range + (uint64) range) * pages);
+		const uint64 range_end = Min(end, (group->first_range + (uint64) range + 1) * pages);
+		uint64		here;
 
-		inside += (Max(Min(part->end, covered), part->first) - part->first) * part->weight;
-		outside += (part->end - Max(Min(part->end, covered), part->first)) * part->weight;
-	}
-	/* Steps of 7 spread the first few places, too. 7 and MOST_PAGES have no common divisor: each place comes once. */
-	for (int i = 0; i < MOST_PAGES && inside > 0 && (visits == 0 || descent->opened < walk->budget) && !descent->failed;
-		 i++)
-	{
-		uint64		page = 0;
-		const Part *part = find_part(walk, inside * ((i * 7) % MOST_PAGES + 0.5) / MOST_PAGES, covered, &page);
-		BfGroup		group;
-		uint64		first,
-					end;
-		Mask		candidates;
-		bool		again = false;
-
-		bf_index_find_group(descent->geometry, level, page / of->pages_per_range, &group);
-		first = Max(part->first, (uint64) group.first_range * of->pages_per_range);
-		end = Min(Min(part->end, covered), ((uint64) group.first_range + group.ranges) * of->pages_per_range);
-		for (int k = 0; k < visits; k++)
-			again |= seen[k] == first;
-		if (again)
+		if (!bf_index_has_range(&candidates, range))
 			continue;
-		seen[visits++] = first;
-		bf_index_check_group(descent, &group, first, end, part->items, &candidates);
-		examined += (end - first) * part->weight;
-		for (uint64 range = first / of->pages_per_range; range * of->pages_per_range < end && !descent->failed; range++)
+		if (group->level == 0)
 		{
-			uint64		range_first = Max(range * of->pages_per_range, first);
-			uint64		range_end = Min((range + 1) * of->pages_per_range, end);
-
-			if (!bf_index_has_range(&candidates, range - group.first_range))
-				continue;
-			left += (range_end - range_first) * part->weight;
-			if (level > 0)
-				add_part(&next, range_first, range_end, part->weight,
-						 &descent->search->level[level].found[(range - group.first_range) * walk->words]);
+			read.heap += range_end - range_first;
+			continue;
 		}
+		here = count_items(search, &found[range * words]);
+		if (visits == left || before * visits / all != (before + here) * visits / all)
+		{
+			add_read(&below, walk_pages(walk, group->level - 1, range_first, range_end, &found[range * words],
+										budget / visits), 1);
+			searched += here;
+		}
+		before += here;
 	}
-	if (inside > 0 && examined > 0)
-	{
-		const double unit = examined / visits;
-		const bool	all = examined >= inside * 0.999;
-
-		for (int i = 0; i < next.count; i++)
-			next.parts[i].weight *= inside / examined;
-		left = all ? left : inside * (left + prior * unit) / (examined + unit);
-		walk->index_pages += (descent->opened - opened) * inside / examined;
-	}
-	else
-		left = inside * prior;
-	for (int i = 0; i < walk->count && level > 0; i++)
-	{
-		const Part *part = &walk->parts[i];
-
-		if (part->end > covered)
-			add_part(&next, Max(part->first, covered), part->end, part->weight, part->items);
-	}
-	walk->parts = next.parts;
-	walk->count = next.count;
-	walk->room = next.room;
-	return left + outside;
+	add_read(&read, below, searched > 0 ? (double) all / searched : 0);
+	return read;
 }
 
-/* Estimates which share of the heap's pages the search leaves. Returns false if a page is not what it should be. */
-static bool
-walk_down(Walk *walk, uint32 most_pages, BlockNumber heap_blocks, const double *priors, double *share)
+/*
+ * Estimates what a search reads in the pages from `first` to `end` (exclusive) on a level and on the levels below it.
+ * items[] has for each condition the items that may be there. Opens about `budget` pages, and looks at one group at
+ * least.
+ */
+static BfPagesRead
+walk_pages(Walk *walk, int level, uint64 first, uint64 end, const ItemSet *items, double budget)
 {
 	Descent    *descent = &walk->descent;
-	const BfGeometry *geometry = descent->geometry;
-	const int	top = geometry->levels - 1;
-	double		left = heap_blocks;
+	const BfSearch *search = descent->search;
+	const BfLevel *of = &descent->geometry->level[level];
+	const uint64 covered = Max(first, Min((uint64) of->covered * of->pages_per_range, end));
+	const uint32 opened = descent->opened;
+	BfPagesRead read = {0};
+	BfPagesRead sum = {0};
+	double		examined = 0;	/* how many of the covered pages were looked at */
+	double		times;
+	uint32		asked = 0;		/* pages of a group that are read: up to one for each item */
+	uint32		groups = 0;		/* up to MOST_PAGES + 1 are counted */
+	uint32		visits;
+	uint64		last_end = first;
+	BfGroup		group;
 
-	bf_index_prepare_levels(descent->search, geometry->levels);
-	walk->words = (Size) descent->search->count * descent->search->words;
-	add_part(walk, 0, heap_blocks, 1, descent->search->everything);
-	for (int level = top; level >= 0 && left > 0; level--)
+	if (covered < end && level == 0)
+		read.heap = end - covered;
+	else if (covered < end)
+		read = walk_pages(walk, level - 1, covered, end, items, budget / 2);
+	if (first == covered)
+		return read;
+	budget = Max(0, budget - (descent->opened - opened));
+	for (uint64 page = first; page < covered && groups <= MOST_PAGES; groups++)
 	{
-		double		before = left;
-		double		expected = level == top ? priors[level] : Min(1, priors[level] / Max(priors[level + 1], 1e-9));
-
-		walk->budget = descent->opened + (Max(most_pages, descent->opened) - descent->opened) / (level + 1);
-		left = walk_level(walk, level, expected);
-		if (descent->failed)
-			return false;
-		/*
-		 * If the groups that were looked at leave no pages, although some are expected to be left elsewhere, it is not
-		 * known at which pages to look on the levels below. Then priors[] says what these levels are expected to leave.
-		 */
-		if (walk->count == 0 && level > 0)
-		{
-			left = Min(left, before) * Min(1, priors[0] / Max(priors[level], 1e-9));
-			break;
-		}
+		bf_index_find_group(descent->geometry, level, page / of->pages_per_range, &group);
+		page = ((uint64) group.first_range + group.ranges) * of->pages_per_range;
 	}
-	*share = Min(1, left / heap_blocks);
-	return true;
+	for (int i = 0; i < search->count; i++)
+		asked += Min(search->conditions[i].count, bf_index_column_pages(&group, search->conditions[i].column));
+	asked = Max(1, Min(asked, count_items(search, items)));
+	/* two, if there are two: the last groups of a level are often unlike those before */
+	visits = Min(groups, Max(2, Min(MOST_PAGES, budget / (level + 1) / asked)));
+	budget = Max(0, budget / visits - asked);
+	for (uint32 i = 0; i < visits && !descent->failed; i++)
+	{
+		const uint64 page = visits == groups ? last_end : first + (uint64) ((covered - first) * (i + 0.5) / visits);
+		uint64		group_first,
+					group_end;
+
+		if (page < last_end)
+			continue;			/* in the same group as the page before */
+		bf_index_find_group(descent->geometry, level, page / of->pages_per_range, &group);
+		group_first = Max(first, (uint64) group.first_range * of->pages_per_range);
+		group_end = Min(covered, ((uint64) group.first_range + group.ranges) * of->pages_per_range);
+		add_read(&sum, walk_group(walk, &group, group_first, group_end, items, budget), 1);
+		examined += group_end - group_first;
+		last_end = group_end;
+	}
+	times = (covered - first) / Max(examined, 1);
+	/* what few groups leave is not quite what the others leave: one group more is as statistics say */
+	if (times > 1.001)
+		sum.heap = (sum.heap + walk->share * examined / visits) * visits / (visits + 1);
+	add_read(&read, sum, times);
+	return read;
 }
 
-bool
-bf_index_walk(Relation index, BlockNumber heap_blocks, const ScanKeyData *keys, int count, const double *priors,
-			  BfEstimate *estimate)
+void
+bf_index_walk(void *argument)
 {
-	Walk		walk = {.descent = {.index = index, .most_opened = MOST_PAGES_OF_A_GROUP}};
-	BfSearch   *search = bf_index_begin_search(keys, count, GetActiveSnapshot());
+	BfQuestion *question = argument;
+	BfSearch   *search = bf_index_begin_search(question->keys, question->count, GetActiveSnapshot());
+	const BfGeometry *geometry = question->geometry;
+	Walk		walk = {
+		.descent = {
+			.index = question->index,
+			.search = search,
+			.geometry = geometry,
+			.most_opened = MOST_PAGES_OF_A_GROUP
+		},
+		.share = question->estimate.share
+	};
 	uint32		items = 0;
-	bool		any = false;	/* is there a condition that can rule ranges out? */
+	BfPagesRead read;
 
-	walk.descent.search = search;
-	bf_index_hash_search(search, index);
-	*estimate = (BfEstimate) {0};
-	if (bf_index_finds_nothing(search))
-		return true;
+	bf_index_hash_search(search, question->index);
+	question->estimate = (BfEstimate) {0};
+	question->is_known = search->trusted && geometry->levels > 0;
+	if (!question->is_known || bf_index_finds_nothing(search))
+		return;
 	for (int i = 0; i < search->count; i++)
-	{
-		any |= !search->conditions[i].unknown;
-		items += search->conditions[i].unknown ? 0 : search->conditions[i].count;
-	}
-	estimate->share = 1;
-	if (!any)
-		return true;
-	walk.descent.geometry = bf_index_copy_geometry(bf_index_current_geometry(index));
-	walk.descent.index_blocks = RelationGetNumberOfBlocks(index);
-	if (!search->trusted || walk.descent.geometry->levels == 0 ||
-		!walk_down(&walk, Min(MOST_PAGES + items / ITEMS_FOR_A_PAGE, MOST_PAGES_FOR_ITEMS), heap_blocks, priors,
-				   &estimate->share))
-		return false;
-	if (walk.descent.unasked)
-		estimate->share = Min(estimate->share, priors[0]);
-	estimate->pages = Min(walk.index_pages, walk.descent.index_blocks);
-	estimate->lookups = walk.index_pages;
-	return true;
+		items += search->conditions[i].count;
+	walk.descent.index_blocks = RelationGetNumberOfBlocks(question->index);
+	bf_index_prepare_levels(search, geometry->levels);
+	read = walk_pages(&walk, geometry->levels - 1, 0, question->heap_blocks, search->everything,
+					  Min(MOST_PAGES + items / ITEMS_FOR_A_PAGE, MOST_PAGES_FOR_ITEMS));
+	question->is_known = !walk.descent.failed;
+	question->estimate.share = Min(1, read.heap / question->heap_blocks);
+	question->estimate.pages = read.index;
 }
