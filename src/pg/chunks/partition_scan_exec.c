@@ -2,8 +2,8 @@
  * partition_scan_exec.c: executes and explains the node PartitionScan.
  *
  * Before the first row the node prunes, asks about all partitions that are left, and opens those that may hold rows.
- * It opens all of them first if the questions depend on a parameter. So PostgreSQL itself refuses commands of the own session
- * on a partition that may still be read, as it does for the tables of an ordinary plan.
+ * It opens all of them first if the questions depend on a parameter. So PostgreSQL itself refuses commands of the own
+ * session on a partition that may still be read, as it does for the tables of an ordinary plan.
  */
 #include "chunks/partition_scan.h"
 
