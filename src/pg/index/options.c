@@ -228,7 +228,7 @@ new_options(Oid index)
 static void
 notice_other_options(void *oid)
 {
-	Relation	index = relation_open(*(Oid *) oid, NoLock);
+	Relation	index = relation_open(*(Oid *) oid, AccessShareLock);	/* ALTER TABLE SET SCHEMA locks only the table */
 	RelationData altered = *index;
 
 	altered.rd_options = new_options(*(Oid *) oid);
@@ -238,7 +238,7 @@ notice_other_options(void *oid)
 				 errhint("The new ones take effect with REINDEX INDEX CONCURRENTLY %s.",
 						 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
 													RelationGetRelationName(index)))));
-	relation_close(index, NoLock);
+	relation_close(index, AccessShareLock);
 }
 
 static void
