@@ -91,19 +91,28 @@ SQL
 
 # --------------------------------------------------------------- comparing
 
+# Turns Skip and PartitionScan on or off.
+sub nodes
+{
+	my ($run, $skip, $partition_scan) = @_;
+	return $run->{skipping} ? " SET LOCAL streambloom.enable_skip = $skip; SET LOCAL streambloom.enable_partition_scan = $partition_scan;" : '';
+}
+
+sub pick_node { return rand() < 0.5 ? 'on' : 'off' }
+
 # Returns the settings with which queries use the indexes. In some, sequential scans are allowed too; then the indexes
 # may decide only which partitions are read.
 sub index_on
 {
 	my ($run, $table) = @_;
 	return 'SET LOCAL enable_bitmapscan = on; SET LOCAL enable_seqscan = ' . (rand() < ($table eq 'p' ? 0.6 : 0.95) ? 'off' : 'on') . ';' .
-		($run->{skipping} ? " SET LOCAL $run->{skipping} = on;" : '') . "\n";
+		nodes($run, 'on', pick_node()) . "\n";
 }
 
 sub index_off
 {
 	my ($run) = @_;
-	return 'SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on;' . ($run->{skipping} ? " SET LOCAL $run->{skipping} = off;" : '') . "\n";
+	return 'SET LOCAL enable_bitmapscan = off; SET LOCAL enable_seqscan = on;' . nodes($run, 'off', 'off') . "\n";
 }
 
 # Asks the questions in the open transaction, after the SQL in $before. The answers with the index come between two
@@ -202,7 +211,7 @@ sub sweep
 sub look_at_plan
 {
 	my ($run, $session, $table) = @_;
-	my ($plan, $state) = NotOneRow::ask($run, $session, 'look at a plan', ($run->{skipping} ? "SET LOCAL $run->{skipping} = on; " : '') . 'SET LOCAL enable_bitmapscan = on; SET LOCAL enable_seqscan = off; ' .
+	my ($plan, $state) = NotOneRow::ask($run, $session, 'look at a plan', nodes($run, 'on', 'off') . ' SET LOCAL enable_bitmapscan = on; SET LOCAL enable_seqscan = off; ' .
 		"EXPLAIN (COSTS OFF) SELECT * FROM $table WHERE a = 1::bigint");
 	$run->{counts}{'plans with an index'}++ if $state eq '00000' && $plan =~ /Bitmap Index Scan on/;
 	$run->{counts}{'plans with Skip'}++ if $state eq '00000' && $plan =~ /Skip/;
