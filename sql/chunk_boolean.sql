@@ -118,4 +118,18 @@ CREATE INDEX ON t USING bf (d) WHERE flag;
 SELECT clause, compare('SELECT * FROM t WHERE ' || clause)
 FROM unnest(ARRAY['d', 'flag AND d', 'flag = true AND d = false', 'flag AND d IS UNKNOWN', 'NOT flag AND d']) clause;
 
+-- an index on the comparison itself, beside one on the column: the search is for true, and another value is none of its
+CREATE TABLE w (k int, h text) PARTITION BY LIST (k);
+CREATE TABLE w_1 PARTITION OF w FOR VALUES IN (1);
+CREATE TABLE w_2 PARTITION OF w FOR VALUES IN (2);
+INSERT INTO w SELECT i % 2 + 1, 'h' || i / 400 FROM generate_series(0, 3999) i;
+CREATE INDEX ON w USING bf ((h = 'absent'));
+CREATE INDEX ON w USING bf (h);
+VACUUM ANALYZE w;
+SELECT value, compare(format('SELECT * FROM w WHERE h = %L', value)), (SELECT count(*) FROM chunk_scan(NULL::w, 'h', value))
+FROM unnest(ARRAY['absent', 'absent', 'h3', 'h4']) value;
+SET streambloom.enable_partition_scan = on;
+SELECT count(*) FROM w WHERE h = 'absent';
+SELECT count(*) FROM w WHERE h = 'h3';
+
 DROP SCHEMA chunk_boolean CASCADE;

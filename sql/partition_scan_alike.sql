@@ -285,5 +285,13 @@ TRUNCATE empty_1;
 SELECT outcome('INSERT INTO empty VALUES (2, 3)', 'off') AS plain, outcome('INSERT INTO empty VALUES (2, 3)', 'always') AS node;
 ROLLBACK;
 
+-- a table whose last partition is gone
+CREATE TABLE bare (k int, v int) PARTITION BY LIST (k);
+CREATE TABLE bare_1 PARTITION OF bare FOR VALUES IN (1);
+CREATE INDEX ON bare USING bf (v);
+DROP TABLE bare_1;
+SELECT count(*) FROM other JOIN bare ON bare.v = other.v;
+SELECT count(*) FROM bare WHERE v = 1;
+
 DROP SCHEMA partition_scan_alike CASCADE;
 DROP ROLE partition_scan_alike_user;

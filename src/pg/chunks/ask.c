@@ -192,10 +192,10 @@ set_search(ChunkClause *clause, const QuestionKey *key)
 		return;
 	MemoryContextReset(clause->context);
 	caller = MemoryContextSwitchTo(clause->context);
+	clause->searched = datumCopy(clause->value, clause->by_value, clause->length);
+	/* The constant may be another value: an index may have the comparison as an expression, which is to be true. */
 	ScanKeyEntryInitialize(&clause->entry, key->flags, key->column, key->strategy, key->subtype, key->collation,
-						   key->function, is_constant ? ((const Const *) key->argument)->constvalue : clause->value);
-	if (key->argument != NULL)
-		clause->entry.sk_argument = datumCopy(clause->entry.sk_argument, clause->by_value, clause->length);
+						   key->function, is_constant ? ((const Const *) key->argument)->constvalue : clause->searched);
 	clause->key = *key;
 	clause->search = bf_index_begin_search(&clause->entry, 1, clause->snapshot);
 	MemoryContextSwitchTo(caller);
@@ -218,7 +218,10 @@ ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict 
 		pgstat_count_index_scan(index);
 	}
 	clause->cache_key.chunk = RelationGetRelid(heap);
-	chunk_cache_ask(&clause->cache_key, clause->number, heap, index, clause->search, &clause->few);
+	/* the cache does not know which value an expression is compared with */
+	chunk_cache_ask(&clause->cache_key,
+					index->rd_index->indkey.values[clause->key.column - 1] != 0 ? clause->number : 0,
+					heap, index, clause->search, &clause->few);
 	if (bf_index_are_few(&clause->few))
 		ranges = clause->few.ranges;
 	else if (clause->wants_reason || (left != NULL && clause->wants_pages))
@@ -386,7 +389,7 @@ find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 		(!OidIsValid(comparison->cache_key.operator) || search->length != comparison->length ||
 		 search->by_value != comparison->by_value ||
 		 memcmp(&search->cache_key, &comparison->cache_key, sizeof(ChunkCacheKey)) != 0 ||
-		 !datumIsEqual(search->entry.sk_argument, comparison->value, search->by_value, search->length)))
+		 !datumIsEqual(search->searched, comparison->value, search->by_value, search->length)))
 		search->search = NULL;
 	search->clause = comparison->clause;
 	search->varno = ((Scan *) asking->node->ps.plan)->scanrelid;

@@ -83,6 +83,7 @@ typedef struct ChunkClause
 	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */
 	BfSearch   *search;
 	MemoryContext context;		/* in which it lives */
+	Datum		searched;		/* the value for which it was made */
 	QuestionKey key;
 	ScanKeyData entry;
 	BfPages		few;			/* the pages that the index has named */

@@ -36,6 +36,7 @@
 #include "utils/syscache.h"
 
 #include "chunks/chunk_snapshot.h"
+#include "chunks/skip.h"
 
 /* --------------------------------------------------------------- the query of a chunk */
 
@@ -91,7 +92,8 @@ make_query(const ChunkScan *scan)
 static PlannedStmt *
 plan_query(Query *query, Oid chunk)
 {
-	int			caller = constraint_exclusion;
+	const int	caller_exclusion = constraint_exclusion;
+	const bool	caller_skip = skip_enabled;
 	PlannedStmt *statement;
 
 #if PG_VERSION_NUM >= 160000
@@ -100,13 +102,15 @@ plan_query(Query *query, Oid chunk)
 	linitial_node(RangeTblEntry, query->rtable)->requiredPerms = 0;
 #endif
 	constraint_exclusion = CONSTRAINT_EXCLUSION_OFF;
+	skip_enabled = false;
 	PG_TRY();
 	{
 		statement = sb_plan_query(query, "chunk_scan", 0, NULL);
 	}
 	PG_FINALLY();
 	{
-		constraint_exclusion = caller;
+		constraint_exclusion = caller_exclusion;
+		skip_enabled = caller_skip;
 	}
 	PG_END_TRY();
 	statement->jitFlags &= ~PGJIT_DEFORM;

@@ -228,7 +228,7 @@ new_options(Oid index)
 static void
 notice_other_options(void *oid)
 {
-	Relation	index = relation_open(*(Oid *) oid, AccessShareLock);	/* ALTER TABLE SET SCHEMA locks only the table */
+	Relation	index = relation_open(*(Oid *) oid, AccessShareLock);	/* SET SCHEMA locks only the table */
 	RelationData altered = *index;
 
 	altered.rd_options = new_options(*(Oid *) oid);
