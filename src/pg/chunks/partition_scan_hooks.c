@@ -124,7 +124,7 @@ look_at_table(PlannerInfo *root, Oid oid, RelOptInfo *rel)
 	List	   *indexes;
 	PartitionScanChoice *choice;
 
-	if (choices == NULL || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL || rel->nparts < 2)
+	if (choices == NULL || rel->reloptkind != RELOPT_BASEREL || rel->part_scheme == NULL || rel->nparts == 0)
 		return;
 	if ((root->parse->commandType != CMD_SELECT && root->parse->commandType != CMD_INSERT) ||
 		rte->securityQuals != NIL || rte->tablesample != NULL || get_plan_rowmark(root->rowMarks, rel->relid) != NULL)
