@@ -25,8 +25,8 @@ INSERT INTO parts SELECT i / 4500 * 1000, i % 4001, i, repeat('x', 200) FROM gen
 CREATE INDEX ON parts USING bf (n) WITH (pages_per_range = 1);
 CREATE INDEX ON parts (m);
 ANALYZE parts;
-EXPLAIN (COSTS OFF) SELECT EXISTS (SELECT FROM (SELECT FROM parts WHERE n = call_number) q) FROM generate_series(1, 4000) call_number;
-EXPLAIN (COSTS OFF) SELECT EXISTS (SELECT FROM (SELECT FROM part_1 WHERE n = ANY (ARRAY(SELECT generate_series(call_number, call_number + 9)))) q) FROM generate_series(1, 4000) call_number;
+SELECT trim(line) FROM plan_lines($$SELECT EXISTS (SELECT FROM (SELECT FROM parts WHERE n = call_number) q) FROM generate_series(1, 4000) call_number$$) line WHERE line ~ 'Custom Scan';
+SELECT trim(line) FROM plan_lines($$SELECT EXISTS (SELECT FROM (SELECT FROM part_1 WHERE n = ANY (ARRAY(SELECT generate_series(call_number, call_number + 9)))) q) FROM generate_series(1, 4000) call_number$$) line WHERE line ~ 'Custom Scan';
 SELECT call, leaves_memory(call) FROM unnest(ARRAY['(SELECT FROM parts WHERE n = call_number) q',
 	'(SELECT FROM part_1 WHERE n = ANY (ARRAY(SELECT generate_series(call_number, call_number + 9)))) q']) call;
 DROP TABLE parts;
