@@ -187,9 +187,6 @@ typedef struct PartitionScanState
 	int64		because[CHUNK_REASONS];
 } PartitionScanState;
 
-/* Opens partition number `at`. It stays open until the statement's execution ends. */
-extern Relation partition_scan_open(PartitionScanState *state, int at);
-
 /* The OID of partition number `at`. */
 extern Oid	partition_scan_oid(const PartitionScanState *state, int at);
 

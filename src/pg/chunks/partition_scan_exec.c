@@ -65,8 +65,9 @@ partition_scan_oid(const PartitionScanState *state, int at)
 	return exec_rt_fetch(state->first_entry + at, state->css.ss.ps.state)->relid;
 }
 
-Relation
-partition_scan_open(PartitionScanState *state, int at)
+/* Opens partition number `at`. It stays open until the statement's execution ends. */
+static Relation
+open_partition(PartitionScanState *state, int at)
 {
 	return sb_open_range_table_relation(state->css.ss.ps.state, state->first_entry + at);
 }
@@ -237,7 +238,7 @@ static void
 open_all(PartitionScanState *state)
 {
 	for (int i = 0; i < state->subplan_count; i++)
-		(void) partition_scan_open(state, state->subplans[i]);
+		(void) open_partition(state, state->subplans[i]);
 	state->all_open = true;
 }
 
@@ -264,7 +265,7 @@ static bool
 has_pages(PartitionScanState *state)
 {
 	for (int i = 0; i < state->read_count; i++)
-		if (RelationGetNumberOfBlocks(partition_scan_open(state, state->read[i])) > 0)
+		if (RelationGetNumberOfBlocks(open_partition(state, state->read[i])) > 0)
 			return true;
 	return false;
 }
@@ -315,7 +316,7 @@ ask(PartitionScanState *state)
 	for (int i = 0; i < CHUNK_REASONS; i++)
 		state->because[i] += because[i];
 	for (int i = 0; i < state->read_count; i++)
-		(void) partition_scan_open(state, state->read[i]);
+		(void) open_partition(state, state->read[i]);
 }
 
 static void
@@ -348,7 +349,7 @@ begin_next(PartitionScanState *state)
 	state->next++;
 	state->read_total++;
 	state->found = false;
-	partition_reader_begin(state, partition_scan_open(state, state->read[at]));
+	partition_reader_begin(state, open_partition(state, state->read[at]));
 	return true;
 }
 

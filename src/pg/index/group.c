@@ -93,8 +93,8 @@ bf_index_lines_of_range(const BfGroupLines *lines, int column, uint32 range)
 	return lines->area[column] + (Size) lines->slots[range] * lines->group.lines[column] * SB_BF_LINE;
 }
 
-void
-bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count)
+static void
+add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count)
 {
 	sb_bf		filter = {.line_count = lines->group.lines[column], .hash_count = lines->hashes[column]};
 
@@ -107,7 +107,7 @@ bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items)
 	uint32		range = items->range - lines->group.first_range;
 
 	for (int column = 0; column < lines->group.columns; column++)
-		bf_index_add_hashes(lines, range, column, items->hashes[column], items->counts[column]);
+		add_hashes(lines, range, column, items->hashes[column], items->counts[column]);
 }
 
 void
@@ -119,7 +119,7 @@ bf_index_add_row(const BfRowItems *items, void *argument)
 	{
 		uint32		first = bf_index_first_of(items, column);
 
-		bf_index_add_hashes(to->lines, to->range, column, items->hashes + first, items->end[column] - first);
+		add_hashes(to->lines, to->range, column, items->hashes + first, items->end[column] - first);
 	}
 }
 

@@ -51,7 +51,6 @@ extern Size bf_index_bytes_of_range(const BfGroup *group);
 extern void bf_index_make_lines(BfGroupLines *lines, const BfGeometry *geometry, const BfGroup *group);
 extern void bf_index_select_range(BfGroupLines *lines, uint32 range);
 extern void bf_index_allocate_areas(BfGroupLines *lines);
-extern void bf_index_add_hashes(BfGroupLines *lines, uint32 range, int column, const uint64 *hashes, uint64 count);
 extern void bf_index_add_items(BfGroupLines *lines, const BfRangeItems *items);
 
 /*
