@@ -29,7 +29,7 @@ typedef enum ChunkReason
 	CHUNK_HAS_NO_INDEX,			/* it has no usable bf index that can answer */
 	/*
 	 * only in plain queries (those without chunk_scan()): the plan that reads the chunk does not show what is searched
-	 * for; or no key may be asked about (keys_to_ask()); or no keys of a join could be used
+	 * for; or no keys of a join could be used
 	 */
 	CHUNK_IS_NOT_ASKED,
 	CHUNK_HAS_NO_SUMMARY,		/* a summary table was named, but has no row for the chunk; no index was asked */
