@@ -67,20 +67,6 @@ SQL
 
 sub vacuum { $db->sql("VACUUM $_[0]"); }
 
-# The number of pages of a table that VACUUM reads.
-sub pages_read_by_vacuum
-{
-	my ($table) = @_;
-	my $read = sub {
-		$db->sql('SELECT pg_stat_force_next_flush()');
-		return $db->sql("SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = '$table'");
-	};
-	my $before = $read->();
-
-	$db->sql("SELECT pg_stat_force_next_flush(); VACUUM $table");
-	return $read->() - $before;
-}
-
 subtest 'a table that grows range by range' => sub {
 	$db->sql("CALL make('grown')");
 	my (@wrong, %read);
@@ -89,7 +75,7 @@ subtest 'a table that grows range by range' => sub {
 	foreach my $ranges (1 .. 30)
 	{
 		$db->sql("CALL grow('grown', $ranges)");
-		$read{$ranges} = pages_read_by_vacuum('grown');
+		$read{$ranges} = pages_read_by_vacuum($db, 'grown', 'VACUUM grown');
 		my $found = $db->sql("SELECT level_1('grown_bf')");
 		push @wrong, "$ranges ranges: $found" if $ranges >= 2 && $found ne "1|$ranges";
 		push @wrong, "$ranges ranges: a row is lost" if $db->sql("SELECT lost('grown', 50)") ne '0';

@@ -193,20 +193,6 @@ SQL
 	is_right($db, 'uneven', 'uneven data');
 };
 
-# The number of pages of a table that VACUUM reads.
-sub pages_read_by_vacuum
-{
-	my ($table) = @_;
-	my $read = sub {
-		$db->sql('SELECT pg_stat_force_next_flush()');
-		return $db->sql("SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = '$table'");
-	};
-	my $before = $read->();
-
-	$db->sql("SELECT pg_stat_force_next_flush(); VACUUM (INDEX_CLEANUP on, TRUNCATE off) $table");
-	return $read->() - $before;
-}
-
 subtest 'few rows were deleted' => sub {
 	my %index = (few => 'tags', twin => '(i - i)');
 
@@ -225,7 +211,7 @@ subtest 'few rows were deleted' => sub {
 		foreach my $table (sort keys %index)
 		{
 			$db->sql("CREATE INDEX ${table}_bf ON $table USING bf ($index{$table}) WITH (pages_per_range = $length, levels = 1); DELETE FROM $table WHERE i % 20 = $length % 20");
-			$read{$table} = pages_read_by_vacuum($table);
+			$read{$table} = pages_read_by_vacuum($db, $table, "VACUUM (INDEX_CLEANUP on, TRUNCATE off) $table");
 		}
 		my $most = max($length, int($pages / 64));
 		cmp_ok($read{few} - $read{twin}, '>', 0, "pages_per_range = $length: VACUUM reads pages of the table to find out whether groups are too large");

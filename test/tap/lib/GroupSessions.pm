@@ -11,7 +11,7 @@ use PsqlSession;
 use Test::More;
 
 use Exporter 'import';
-our @EXPORT = qw(is_right begin_session missed while_others_work);
+our @EXPORT = qw(is_right begin_session missed while_others_work pages_read_by_vacuum);
 
 sub is_right
 {
@@ -37,6 +37,23 @@ sub missed
 {
 	my ($reader, @values) = @_;
 	return scalar grep { $_ ne '1' } split /\n/, $reader->sql(join ';', map { "EXECUTE q($_)" } @values);
+}
+
+# The number of pages of a table that this VACUUM reads. A session reports what it has read when it ends, which may be
+# after its psql has ended. So this waits for the sessions before.
+sub pages_read_by_vacuum
+{
+	my ($db, $table, $vacuum) = @_;
+	my $session = PsqlSession->new($db->name);
+	my $read = sub {
+		$session->sql('SELECT pg_stat_force_next_flush()');
+		return $session->sql("SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables WHERE relname = '$table'");
+	};
+
+	$db->wait_until(q{SELECT count(*) = 2 FROM pg_stat_activity WHERE datname = current_database()}, 'earlier sessions to end');
+	my $before = $read->();
+	$session->sql($vacuum);
+	return $read->() - $before;
 }
 
 # Runs a function while two sessions write into the table `busy`, and another one searches it. A writer runs the SQL
