@@ -21,8 +21,7 @@
  * in the first two ways. chunk_scan() has one comparison.
  *
  * The answer of the first two is a verdict (ChunkVerdict): is the chunk read, and why? chunk_scan_explain() shows it;
- * EXPLAIN counts chunks by their reasons. If an index says "maybe" about few pages, clause->few has these pages. For
- * chunk_scan() chunk_look.c looks at them before a query on the chunk is planned.
+ * EXPLAIN counts chunks by their reasons.
  *
  * Why a "no" can be relied on. The index tells the truth about what the snapshot sees (../index/README.md), so the
  * caller must have taken the snapshot, and must hold a lock on the table, which keeps its storage from being replaced.
@@ -119,33 +118,41 @@ chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value)
 	clause->context = AllocSetContextCreate(CurrentMemoryContext, "bf index search", ALLOCSET_SMALL_SIZES);
 }
 
-/*
- * Sets the verdict of an index that has named clause->few. These ranges are all whose pages may hold a row, as far as
- * that is known.
- */
-static void
-set_verdict(const ChunkClause *clause, Oid index, const BfVerdict *ranges, ChunkVerdict *verdict)
+/* How many pages an index is to name. */
+static uint64
+most_pages(const ChunkClause *clause)
 {
+	return clause->all_pages ? UINT64_MAX : CHUNK_FEW_PAGES;
+}
+
+/* Sets the verdict of an index that has named these pages, and leaves only them in *left, if they are all. */
+static void
+use_answer(const ChunkClause *clause, Oid index, const BfSpans *pages, ChunkVerdict *verdict, BfSpans *left)
+{
+	const bool	all = pages->pages <= most_pages(clause);
+
 	*verdict = (ChunkVerdict) {.reason = CHUNK_INDEX_SAYS_MAYBE, .index = index};
-	if (clause->few.count == 0)
+	if (pages->count == 0)
 		verdict->reason = CHUNK_INDEX_SAYS_NO;
-	else if (ranges->maybe == 0 && ranges->unsummarized > 0)
+	else if (all && pages->maybe == 0)
 	{
 		verdict->reason = CHUNK_NOT_SUMMARIZED;
-		verdict->unsummarized = ranges->unsummarized;
+		verdict->unsummarized = pages->unsummarized;
 	}
+	if (left != NULL && all)
+		chunk_intersect(left, pages);
 }
 
 bool
-chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict)
+chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict, BfSpans *left)
 {
+	BfSpans		pages;
 	Oid			index;
 
 	clause->cache_key.chunk = table;
-	if (!chunk_cache_look_up(&clause->cache_key, clause->number, clause->search, &clause->few, &index) ||
-		!bf_index_are_few(&clause->few))
+	if (!chunk_cache_look_up(&clause->cache_key, clause->number, clause->search, most_pages(clause), &pages, &index))
 		return false;
-	set_verdict(clause, index, &clause->few.ranges, verdict);
+	use_answer(clause, index, &pages, verdict, left);
 	return true;
 }
 
@@ -167,17 +174,6 @@ chunk_intersect(BfSpans *spans, const BfSpans *other)
 			k++;
 	}
 	*spans = both;
-}
-
-/* Leaves only the few pages in *left. */
-static void
-leave_few(BfSpans *left, const BfPages *few)
-{
-	BfSpans		spans = {0};
-
-	for (uint32 i = 0; i < few->count; i++)
-		bf_index_add_span(&spans, few->blocks[i], few->blocks[i] + 1);
-	chunk_intersect(left, &spans);
 }
 
 /* Prepares to search for the value with this key. If the key is like the last one, the last search is used again. */
@@ -209,8 +205,7 @@ set_search(ChunkClause *clause, const QuestionKey *key)
 static void
 ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict *verdict, BfSpans *left)
 {
-	BfVerdict	ranges = {.maybe = 1};
-	BfSpans		spans;
+	BfSpans		pages;
 
 	if (!clause->explain_only)
 	{
@@ -221,18 +216,8 @@ ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict 
 	/* the cache does not know which value an expression is compared with */
 	chunk_cache_ask(&clause->cache_key,
 					index->rd_index->indkey.values[clause->key.column - 1] != 0 ? clause->number : 0,
-					heap, index, clause->search, &clause->few);
-	if (bf_index_are_few(&clause->few))
-		ranges = clause->few.ranges;
-	else if (clause->wants_reason || (left != NULL && clause->wants_pages))
-		ranges = bf_index_find_spans(clause->search, index, heap, &spans);
-	set_verdict(clause, RelationGetRelid(index), &ranges, verdict);
-	if (left == NULL)
-		return;
-	if (bf_index_are_few(&clause->few))
-		leave_few(left, &clause->few);
-	else if (clause->wants_pages)
-		chunk_intersect(left, &spans);
+					heap, index, clause->search, most_pages(clause), &pages);
+	use_answer(clause, RelationGetRelid(index), &pages, verdict, left);
 }
 
 void
@@ -246,7 +231,6 @@ chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdi
 	ListCell   *cell;
 
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	clause->few.attribute = 0;
 	if (!OidIsValid(method) || !IsMVCCSnapshot(clause->snapshot))
 		return;
 	if (map != NULL)
@@ -398,8 +382,7 @@ find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 	search->by_value = comparison->by_value;
 	search->indexes = asking->indexes;
 	search->snapshot = estate->es_snapshot;
-	search->wants_reason = estate->es_instrument != 0;
-	search->wants_pages = asking->wants_pages;
+	search->all_pages = asking->all_pages;
 	search->number = comparison->cache_key.column != 0 ? chunk_cache_begin(estate->es_snapshot, true) : 0;
 	search->cache_key = comparison->cache_key;
 	return search;
@@ -422,14 +405,12 @@ ask_comparison(ChunkAsking *asking, ChunkQuestion *comparison, Oid oid, ChunkVer
 	if (comparison->isnull)
 		return false;			/* the operator is strict */
 	search = find_search(asking, comparison);
-	if (!chunk_ask_memory(search, oid, &verdict))
+	if (!chunk_ask_memory(search, oid, &verdict, left))
 	{
 		table = table_open(oid, IsParallelWorker() ? AccessShareLock : NoLock);
 		chunk_ask_clause(search, asking->node->ss_currentRelation, table, &verdict, left);
 		table_close(table, NoLock);
 	}
-	else if (left != NULL)
-		leave_few(left, &search->few);
 	if (!chunk_is_read(&verdict) || (left != NULL && left->count == 0))
 		return false;
 	*why = verdict;

@@ -64,6 +64,9 @@ extern char *chunk_counts_text(const char *const *names, const int64 *counts, in
 
 /* ------------------------------------------------------------------- asking */
 
+/* If an index names more pages than this, the search for them ends, as a rule. */
+#define CHUNK_FEW_PAGES 64
+
 /* A comparison about which many tables are asked, one after the other. All fields are zero at first. */
 typedef struct ChunkClause
 {
@@ -75,8 +78,7 @@ typedef struct ChunkClause
 	List	   *indexes;		/* OIDs of those that can answer, also partial ones; NIL: each table's own */
 	Snapshot	snapshot;
 	bool		explain_only;	/* for chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
-	bool		wants_reason;	/* find out why an index says maybe; this may take a second search */
-	bool		wants_pages;	/* find the pages also if they are more than few; this takes a second search */
+	bool		all_pages;		/* find the pages also if they are more than CHUNK_FEW_PAGES */
 	uint64		number;			/* the number that the cache has given the snapshot; 0: the cache is not used */
 	ChunkCacheKey cache_key;	/* where it is remembered how the indexes are asked */
 
@@ -86,7 +88,6 @@ typedef struct ChunkClause
 	Datum		searched;		/* the value for which it was made */
 	QuestionKey key;
 	ScanKeyData entry;
-	BfPages		few;			/* the pages that the index has named */
 } ChunkClause;
 
 /*
@@ -98,16 +99,14 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 /*
  * Asks the index that is remembered for this table (chunk_cache.h), without opening the index or the table.
  *
- * Returns true and sets *verdict and clause->few if the index has answered: CHUNK_INDEX_SAYS_NO if it has named no
- * page, otherwise CHUNK_INDEX_SAYS_MAYBE or CHUNK_NOT_SUMMARIZED. Returns false if there is no cache, if no index was
- * asked in this search before, if nothing is remembered that is surely true for the snapshot, or if the index has
- * named more than BF_FEW_PAGES pages.
+ * Returns true and sets *verdict and *left, as chunk_ask_clause(), if the index has answered. Returns false if there is no
+ * cache, if no index was asked in this search before, or if nothing is remembered that is surely true for the snapshot.
  */
-extern bool chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict);
+extern bool chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict, BfSpans *left);
 
 /*
  * Asks the indexes of a table that can answer the clause, one after the other until one says no, and sets *verdict.
- * If none was asked, the reason is CHUNK_HAS_NO_INDEX, verdict->index is InvalidOid and clause->few.attribute is 0.
+ * If none was asked, the reason is CHUNK_HAS_NO_INDEX, and verdict->index is InvalidOid.
  * Takes the predicate locks that index scans would take, and counts as such, unless clause->explain_only is set. Of the
  * indexes that a cache may remember (chunk_cache_ask()), it remembers the last one. Leaves only those pages in *left
  * that may hold a row, if `left` is not NULL. REQUIRES: the table, and its parent if it has one, are locked; for
@@ -151,7 +150,7 @@ typedef struct ChunkAsking
 	MemoryContext context;		/* for what lives as long as the values */
 	List	  **searches;		/* ChunkClauses, by the numbers of comparisons; Skips share theirs */
 	List	   *indexes;		/* as in ChunkClause */
-	bool		wants_pages;	/* as in ChunkClause */
+	bool		all_pages;		/* as in ChunkClause */
 	Oid			parent;			/* as in ChunkCacheKey */
 	int			comparisons;	/* how many there are */
 	bool		may_evaluate;	/* if it is not set, only values are used whose evaluation runs nothing that may fail */

@@ -227,7 +227,7 @@ is_stale(const CachedChunk *chunk)
 }
 
 bool
-chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, BfPages *few, Oid *index)
+chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, uint64 most, BfSpans *pages, Oid *index)
 {
 	CachedChunk *chunk = number != 0 ? hash_search(chunks, key, HASH_FIND, NULL) : NULL;
 	bool		known;
@@ -235,7 +235,7 @@ chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, B
 	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) || chunk->snapshot > number)
 		return false;
 	LockRelationOid(chunk->index, AccessShareLock);
-	known = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, few);
+	known = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, most, pages);
 	UnlockRelationOid(chunk->index, AccessShareLock);
 	*index = chunk->index;
 	return known;
@@ -263,13 +263,11 @@ is_lasting(Relation index)
 
 void
 chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Relation index, BfSearch *search,
-				BfPages *few)
+				uint64 most, BfSpans *pages)
 {
 	uint64		made = messages;
 	CachedChunk *chunk = NULL;
 	bool		found;
-	MemoryContext caller;
-	BfProbe    *probe;
 
 	if (number != 0 && is_lasting(index))
 	{
@@ -281,7 +279,7 @@ chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Rela
 	}
 	if (chunk == NULL)
 	{
-		bf_index_ask(search, index, relation, NULL, few);
+		bf_index_ask(search, index, relation, NULL, most, pages);
 		return;
 	}
 	/* mark the relations before the index is read, so that no message is missed */
@@ -294,9 +292,6 @@ chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Rela
 		bf_index_free_probe(chunk->probe);
 		chunk->probe = NULL;
 	}
-	caller = MemoryContextSwitchTo(cache_context);
-	probe = bf_index_make_probe(search, index, relation, few);
-	MemoryContextSwitchTo(caller);
-	chunk->probe = probe;
+	chunk->probe = bf_index_make_probe(search, index, relation, most, pages, cache_context);
 	chunk->snapshot = number;
 }

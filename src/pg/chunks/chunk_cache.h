@@ -36,13 +36,14 @@ typedef struct ChunkCacheKey
 extern uint64 chunk_cache_begin(Snapshot snapshot, bool locked_before);
 
 /*
- * Asks the index of a chunk from memory, for the snapshot with this number. Sets *few to the pages that may hold a
- * wanted row, and *index to the OID of the index. Returns false if the number is 0, or if nothing is remembered that is
+ * Asks the index of a chunk from memory, for the snapshot with this number. Sets *pages as
+ * bf_index_ask() does, and *index to the OID of the index. Returns false if the number is 0, or if nothing is remembered that is
  * surely true for this snapshot. Also returns false if `search` is NULL, or if no index was asked with this search
  * before, since then its items have no hashes yet. REQUIRES, here and below: the bytes of *key between its fields are
  * zero.
  */
-extern bool chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, BfPages *few, Oid *index);
+extern bool chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, uint64 most, BfSpans *pages,
+								Oid *index);
 
 /*
  * Has nothing about the chunk changed since chunk_cache_look_up() returned true? The caller asks this after it has
@@ -57,6 +58,6 @@ extern bool chunk_cache_is_fresh(const ChunkCacheKey *key);
  * that the snapshot sees.
  */
 extern void chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation chunk, Relation index, BfSearch *search,
-							BfPages *few);
+							uint64 most, BfSpans *pages);
 
 #endif

@@ -3,9 +3,7 @@
  * leaf partition, an inheritance child, or the relation itself.
  *
  * A chunk is left alone if a summary table that the caller names, or one of the chunk's bf indexes, says that the chunk
- * surely has no such row; or if the value is NULL, which no row matches. If an index names only a few pages of the
- * chunk, these are looked at before the chunk's query is planned (chunk_look.h). If no row there matches, the chunk is
- * left alone too.
+ * surely has no such row; or if the value is NULL, which no row matches.
  *
  * chunk_scan() locks the relations after the snapshot was taken, so each of them is compared with what the snapshot
  * sees (chunk_snapshot.h). The indexes of a relation need not be compared. An index that was built after the snapshot
@@ -30,27 +28,15 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "chunks/chunk_look.h"
 #include "chunks/chunk_snapshot.h"
 
 /* ---------------------------------------------------------------- verdicts */
-
-/*
- * May chunk_look() look at the pages that an index names? Not in a SERIALIZABLE transaction: only the chunk's query
- * takes the predicate locks that are needed. Nor for chunk_scan_explain(), which says what the index says.
- */
-static bool
-may_look(const ChunkScan *scan)
-{
-	return !scan->explains && !IsolationIsSerializable();
-}
 
 /* Asks the chunk's bf indexes, and sets *verdict. If none was asked, verdict->index is InvalidOid. */
 static void
 ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 {
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	scan->index_clause.few.attribute = 0;
 	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
 	scan->index_clause.snapshot = GetActiveSnapshot();
@@ -176,14 +162,6 @@ chunk_use_cache(ChunkScan *scan)
 	scan->index_clause.number = chunk_cache_begin(GetActiveSnapshot(), false);
 }
 
-/* Closes a chunk, and unlocks it if `unlock` is set and it need not stay locked. */
-static void
-leave(ChunkScan *scan, Relation chunk, bool unlock)
-{
-	relation_close(chunk, unlock && !scan->stay_locked ? AccessShareLock : NoLock);
-	MemoryContextReset(scan->chunk_context);
-}
-
 /* Judges chunk `number`, sets *verdict, and returns the chunk; NULL if chunk_next() passes over it (chunk_scan.h). */
 static Relation
 open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
@@ -191,33 +169,24 @@ open_and_judge(ChunkScan *scan, int number, ChunkVerdict *verdict)
 	const Oid	oid = list_nth_oid(scan->chunks, number);
 	ChunkClause *clause = &scan->index_clause;
 	MemoryContext caller;
-	Relation	chunk;
+	Relation	chunk = NULL;
 	bool		known;
-	bool		in_vain;		/* the index named few pages, and no row in them matches */
 
 	CHECK_FOR_INTERRUPTS();
 	memset(verdict, 0, sizeof *verdict);
-	known = chunk_ask_memory(clause, oid, verdict);
-	if (known && !chunk_is_read(verdict))
-		return NULL;
 	caller = MemoryContextSwitchTo(scan->chunk_context);
-	chunk = open_chunk(scan, oid);
-	if (chunk == NULL)
+	known = chunk_ask_memory(clause, oid, verdict, NULL);
+	if (!known || chunk_is_read(verdict))
+		chunk = open_chunk(scan, oid);
+	if (chunk != NULL)
 	{
-		MemoryContextSwitchTo(caller);
-		return NULL;
+		chunk_require_readable(chunk);
+		/* before the chunk was locked, another transaction may have changed it */
+		if (!known || !chunk_cache_is_fresh(&clause->cache_key))
+			judge(scan, chunk, verdict);
 	}
-	chunk_require_readable(chunk);
-	/* before the chunk was locked, another transaction may have changed it */
-	if (!known || !chunk_cache_is_fresh(&clause->cache_key))
-		judge(scan, chunk, verdict);
-	in_vain = chunk_is_read(verdict) && may_look(scan) &&
-		!chunk_look(chunk, clause->search, &clause->few, GetActiveSnapshot());
 	MemoryContextSwitchTo(caller);
-	if (!in_vain)
-		return chunk;
-	leave(scan, chunk, true);
-	return NULL;
+	return chunk;
 }
 
 Relation
@@ -242,7 +211,10 @@ chunk_next(ChunkScan *scan, ChunkVerdict *verdict)
 void
 chunk_leave(ChunkScan *scan, Relation chunk, const ChunkVerdict *verdict)
 {
-	leave(scan, chunk, scan->explains || !chunk_is_read(verdict));
+	const bool	unlock = !scan->stay_locked && (scan->explains || !chunk_is_read(verdict));
+
+	relation_close(chunk, unlock ? AccessShareLock : NoLock);
+	MemoryContextReset(scan->chunk_context);
 }
 
 void

@@ -39,8 +39,7 @@ typedef struct ChunkScan
 	bool		explains;		/* this is chunk_scan_explain() */
 	Expr	   *clause;			/* the comparison, as parsed, on the parent; NULL if the value is NULL */
 	Const	   *item;			/* right side of the comparison, of the type that the operator takes */
-	/* the comparison, as indexes are asked about it; `few` has the pages that the index asked last has named */
-	ChunkClause index_clause;
+	ChunkClause index_clause;	/* the comparison, as indexes are asked about it */
 	Oid			summary_table;	/* or InvalidOid */
 	ChunkSummaries summaries;	/* what the summary table says */
 
@@ -77,8 +76,7 @@ extern SB_NORETURN void chunk_report_dropped(Oid row_type);
  * left. A chunk that need not be read is returned too: the caller tests chunk_is_read(verdict). For each chunk that
  * is returned, the caller calls chunk_leave() before it calls chunk_next() again. A chunk is not returned if
  *
- * - its index is remembered from an earlier question, and says no (chunk_use_cache()),
- * - its index has named a few pages, and no row in them matches (chunk_look.h), or
+ * - its index is remembered from an earlier question, and says no (chunk_use_cache()), or
  * - a query does not read it: it is a partitioned table, or the temporary table of another session.
  */
 extern Relation chunk_next(ChunkScan *scan, ChunkVerdict *verdict);

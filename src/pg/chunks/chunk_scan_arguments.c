@@ -340,7 +340,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	lsecond(sides) = scan->item;
 	scan->clause = clause;
 	chunk_prepare_clause(&scan->index_clause, (Node *) clause, scan->item->constvalue);
-	scan->index_clause.explain_only = scan->index_clause.wants_reason = scan->explains;
+	scan->index_clause.explain_only = scan->index_clause.all_pages = scan->explains;
 }
 
 /*

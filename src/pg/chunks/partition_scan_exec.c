@@ -221,7 +221,6 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		.node = &node->ss,
 		.context = state->context,
 		.searches = &state->searches,
-		.wants_pages = true,
 		.parent = RelationGetRelid(node->ss.ss_currentRelation),
 	};
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
@@ -277,6 +276,8 @@ leave_asked(PartitionScanState *state, int64 *because)
 	int			count = 0;
 
 	memset(because, 0, CHUNK_REASONS * sizeof(int64));
+	/* EXPLAIN says whether ranges are not summarized; otherwise the first pages are enough */
+	state->asking.all_pages = state->css.ss.ps.instrument != NULL;
 	for (int i = 0; i < state->read_count; i++)
 	{
 		ChunkVerdict why = {.reason = CHUNK_IS_NOT_ASKED};

@@ -109,10 +109,11 @@ find_pages(PartitionScanState *state)
 	ChunkVerdict why;
 
 	bf_index_add_span(left, 0, pages);
+	state->asking.all_pages = true;
 	if (!chunk_ask(&state->asking, &state->question, RelationGetRelid(partition), &why, left))
 		left->count = 0;
 	/* without a page no value is evaluated */
-	return pages > 0 && (pages <= BF_FEW_PAGES || left->pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS);
+	return pages > 0 && (pages <= CHUNK_FEW_PAGES || left->pages * 10 < (uint64) pages * BF_IN_VAIN_TENTHS);
 }
 
 void

@@ -144,7 +144,7 @@ skip_ask(SkipState *state)
 			.context = state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory,	/* reset before the next scan */
 			.searches = &skip_shared_of(estate)->searches,
 			.indexes = list_nth(plan->custom_private, SKIP_INDEXES),
-			.wants_pages = state->by_pages,
+			.all_pages = state->by_pages,
 		};
 		chunk_make_question(asking, &state->question, plan->custom_exprs);
 	}

@@ -45,7 +45,7 @@ set_first(Mask *mask, uint32 ranges)
 
 /*
  * Adds the ranges of this page on whose bits this snapshot may not rely to *unread: the search keeps them, whatever
- * their bits say. Those that BfVerdict counts as unsummarized are added to *untrusted too:
+ * their bits say. Those that BfSpans counts as unsummarized are added to *untrusted too:
  *
  * - If the snapshot is before the page's horizon, all ranges go to both masks.
  * - Otherwise a range that is unsummarized or a placeholder goes to both, and a full range to *unread only.
@@ -300,11 +300,11 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		leave_only(candidates, &any);
 }
 
-/* Does the search end here? It does if it has failed, or if the caller wants only a few pages and there are more. */
+/* Does the search end here? It does if it has failed, or if there are more pages than the caller wants. */
 static inline bool
 is_done(const Descent *descent)
 {
-	return descent->failed || (descent->few != NULL && !bf_index_are_few(descent->few));
+	return descent->failed || descent->pages > descent->most;
 }
 
 void
@@ -335,17 +335,10 @@ static void
 add_pages(Descent *descent, uint64 first, uint64 end, int64 ranges, bool summarized)
 {
 	descent->pages += end - first;
-	if (summarized)
-		descent->ranges.maybe += ranges;
-	else
-		descent->ranges.unsummarized += ranges;
 	if (descent->spans != NULL && first < end)
-		bf_index_add_span(descent->spans, (BlockNumber) first, (BlockNumber) end);
-	for (uint64 block = first; descent->few != NULL && block < end && bf_index_are_few(descent->few); block++)
 	{
-		if (descent->few->count < BF_FEW_PAGES)
-			descent->few->blocks[descent->few->count] = (BlockNumber) block;
-		descent->few->count++;
+		bf_index_add_span(descent->spans, (BlockNumber) first, (BlockNumber) end);
+		*(summarized ? &descent->spans->maybe : &descent->spans->unsummarized) += ranges;
 	}
 	for (uint64 block = first; descent->tbm != NULL && block < end; block++)
 	{
@@ -391,7 +384,7 @@ search_group(Descent *descent, const BfGroup *group, uint64 first, uint64 end, c
 	BlockNumber pages_per_range = descent->geometry->level[group->level].pages_per_range;
 	uint32		from = first / pages_per_range - group->first_range;
 	uint32		to = (end + pages_per_range - 1) / pages_per_range - group->first_range;
-	const int64 found_before = descent->pages;
+	const uint64 found_before = descent->pages;
 	const bool	judges = group->level == 0 && descent->patience != NULL;
 	Mask		candidates;
 

@@ -14,7 +14,8 @@
 #define MOST_BYTES_OF_PROBE 4096
 
 BfProbe *
-bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few)
+bf_index_make_probe(BfSearch *search, Relation index, Relation heap, uint64 most, BfSpans *pages,
+					MemoryContext context)
 {
 	const Condition *condition = &search->conditions[0];
 	BfProbe		found = {
@@ -22,8 +23,10 @@ bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *fe
 		.is_permanent = index->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT
 	};
 	const BfGeometry *geometry;
+	MemoryContext caller;
+	BfProbe    *probe;
 
-	bf_index_ask(search, index, heap, &found, few);
+	bf_index_ask(search, index, heap, &found, most, pages);
 	geometry = bf_index_current_geometry(index);
 	if (!bf_index_is_for_values(search) || sb_snapshots_grow_old() ||
 		RelationUsesLocalBuffers(index) || geometry->size > MOST_BYTES_OF_PROBE)
@@ -32,10 +35,11 @@ bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *fe
 	found.column = condition->column;
 	found.type = condition->type;
 	found.collation = condition->collation;
-	found.attribute = few->attribute;
-	found.value_type = few->type;
+	caller = MemoryContextSwitchTo(context);
 	found.geometry = bf_index_copy_geometry(geometry);
-	return memcpy(palloc(sizeof found), &found, sizeof found);
+	probe = memcpy(palloc(sizeof found), &found, sizeof found);
+	MemoryContextSwitchTo(caller);
+	return probe;
 }
 
 void
@@ -63,21 +67,19 @@ is_current(BfProbe *probe)
 }
 
 bool
-bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few)
+bf_index_ask_probe(BfProbe *probe, BfSearch *search, uint64 most, BfSpans *pages)
 {
 	const Condition *condition = &search->conditions[0];
-	Descent		descent = {.search = search, .probe = probe, .geometry = probe->geometry, .few = few};
+	Descent		descent = {
+		.search = search, .probe = probe, .geometry = probe->geometry, .most = most, .spans = pages
+	};
 
 	/* the index that was asked last may hash its items otherwise */
 	if (!bf_index_is_for_values(search) || condition->column != probe->column || condition->type != probe->type ||
 		condition->collation != probe->collation || sb_snapshots_grow_old() ||
 		!is_current(probe))
 		return false;
-	few->count = 0;
-	few->attribute = probe->attribute;
-	few->type = probe->value_type;
-	few->collation = probe->collation;
+	*pages = (BfSpans) {0};
 	bf_index_find_pages(&descent, bf_index_begun_pages(probe->geometry));
-	few->ranges = descent.ranges;
 	return !descent.failed;
 }

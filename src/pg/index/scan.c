@@ -86,7 +86,7 @@ pages_to_search(Relation index, Relation heap)
 
 /*
  * Carries out descent->search in the index: hashes its items and finds the pages of the heap that may hold matching
- * rows. descent->few and descent->spans get these pages, unless they are NULL.
+ * rows. descent->spans gets these pages.
  */
 static void
 search_index(Descent *descent, Relation heap)
@@ -101,31 +101,12 @@ search_index(Descent *descent, Relation heap)
 }
 
 void
-bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few)
+bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, uint64 most, BfSpans *pages)
 {
-	const Condition *condition = &search->conditions[0];
-	Descent		descent = {.index = index, .search = search, .probe = probe, .few = few};
+	Descent		descent = {.index = index, .search = search, .probe = probe, .most = most, .spans = pages};
 
-	few->count = 0;
+	*pages = (BfSpans) {0};
 	search_index(&descent, heap);
-	few->ranges = descent.ranges;
-	few->attribute = 0;
-	if (bf_index_is_for_values(search) && RelationGetIndexPredicate(index) == NIL)
-	{
-		few->attribute = index->rd_index->indkey.values[condition->column];
-		few->type = bf_index_item_type(index, condition->column);
-		few->collation = condition->collation;
-	}
-}
-
-BfVerdict
-bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans)
-{
-	Descent		descent = {.index = index, .search = search, .spans = spans};
-
-	*spans = (BfSpans) {0};
-	search_index(&descent, heap);
-	return descent.ranges;
 }
 
 /*
@@ -149,7 +130,7 @@ bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Rela
 {
 	Condition  *condition = &search->conditions[0];
 	BfPatience	with_groups = {0};
-	Descent		descent = {.index = index, .search = search, .spans = spans, .patience = &with_groups};
+	Descent		descent = {.index = index, .search = search, .most = UINT64_MAX, .spans = spans, .patience = &with_groups};
 	const BfLevel *lowest;
 	BlockNumber pages;
 	BlockNumber covered;
@@ -212,7 +193,7 @@ bf_index_get_bitmap(IndexScanDesc scan, TIDBitmap *tbm)
 {
 	BfScan	   *state = scan->opaque;
 	MemoryContext caller;
-	Descent		descent = {.index = scan->indexRelation, .tbm = tbm};
+	Descent		descent = {.index = scan->indexRelation, .most = UINT64_MAX, .tbm = tbm};
 
 	pgstat_count_index_scan(scan->indexRelation);
 	sb_count_index_search(scan);

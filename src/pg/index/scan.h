@@ -26,48 +26,7 @@ typedef struct BfSearch BfSearch;
  */
 extern BfSearch *bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot);
 
-/* The ranges of level 0 in which a row that is searched for may be. If there are none, no such row is in the heap. */
-typedef struct BfVerdict
-{
-	int64		maybe;			/* number of ranges whose filters say "maybe", or that are full */
-	int64		unsummarized;	/* number of other ranges: this snapshot may not rely on a summary of them */
-} BfVerdict;
-
-/* Up to this many pages are few (BfPages). */
-#define BF_FEW_PAGES 64
-
-/*
- * The pages in which a row that is searched for may be, if they are few. Some of them may lie behind the end of the
- * heap.
- */
-typedef struct BfPages
-{
-	uint32		count;			/* number of pages; BF_FEW_PAGES + 1: they are too many */
-	BfVerdict	ranges;			/* the ranges of these pages; not all of them if the pages are too many */
-	AttrNumber	attribute;		/* column of the heap whose values bf_index_is_wanted() can compare; or 0 */
-	Oid			type;			/* type and collation with which these values are hashed */
-	Oid			collation;
-	BlockNumber blocks[BF_FEW_PAGES];	/* ascending */
-} BfPages;
-
-static inline bool
-bf_index_are_few(const BfPages *pages)
-{
-	return pages->count <= BF_FEW_PAGES;
-}
-
 typedef struct BfProbe BfProbe;
-
-/*
- * Sets *few to the pages in which a row that the search's snapshot sees and that satisfies its keys may be. No range is
- * ruled out for a snapshot that is not an MVCC snapshot. Unless the probe is NULL, it gets the buffers in which the
- * pages of the index were found.
- *
- * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and, if
- * indcheckxmin is set, old enough for the snapshot. It has taken the snapshot before this call, because the heap's
- * length is taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
- */
-extern void bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, BfPages *few);
 
 /* Consecutive pages of a heap, from `first` to `end` (exclusive). */
 typedef struct BfSpan
@@ -86,15 +45,24 @@ typedef struct BfSpans
 	uint32		count;
 	uint32		room;
 	uint64		pages;			/* number of pages of all spans */
+	/* if an index has named them, the number of its ranges of level 0 that they are: */
+	int64		maybe;			/* those whose filters say "maybe", or that are full */
+	int64		unsummarized;	/* the others: the snapshot may not rely on a summary of them */
 } BfSpans;
 
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * Sets *spans to all pages in which a row that is searched for may be, and returns how many ranges these are. REQUIRES:
- * as for bf_index_ask().
+ * Sets *pages to the pages in which a row that the search's snapshot sees and that satisfies its keys may be. If they are
+ * more than `most`, the search ends early: then *pages has more than `most` pages, but not all. No range is ruled out for
+ * a snapshot that is not an MVCC snapshot. Unless the probe is NULL, it gets the buffers in which the pages of the index
+ * were found.
+ *
+ * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and, if
+ * indcheckxmin is set, old enough for the snapshot. It has taken the snapshot before this call, because the heap's
+ * length is taken here. The caller takes predicate locks, and counts this as a scan of the index if it is one.
  */
-extern BfVerdict bf_index_find_spans(BfSearch *search, Relation index, Relation heap, BfSpans *spans);
+extern void bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, uint64 most, BfSpans *pages);
 
 /*
  * For a caller that asks many indexes, or many groups of an index, about the same items. After each one that was asked
@@ -155,26 +123,18 @@ extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation
 								   BfPatience *patience, BfSpans *spans);
 
 /*
- * May a row with this value in the column few->attribute be one that is searched for? The value's hash is compared.
- * If the result is false, it surely is not one. The value may be stored out of line; memory for it is taken from the
- * current context. REQUIRES: few->attribute is not 0; the index for which *few was set is the one that was asked last
- * in this search; the value is not NULL.
- */
-extern bool bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value);
-
-/*
  * A *probe* asks an index again without opening it or its heap. It has a copy of the geometry (the parameters of the
  * index, and where its groups lie), and knows in which buffers the pages were last. A probe is of no use any more after
  * the next publication, which may have changed the geometry.
  *
- * bf_index_make_probe() asks as bf_index_ask() does, and sets *few. It also returns a probe in the current memory
- * context; NULL if the search or the index does not allow for one. bf_index_ask_probe() sets *few to the pages in
- * which a row that the search's snapshot sees and that satisfies its keys may be. It returns false if the probe
- * cannot tell that, or if the search has not hashed its items for an index before. REQUIRES: the caller holds
+ * bf_index_make_probe() asks as bf_index_ask() does. It also returns a probe in this memory context; NULL if the search or
+ * the index does not allow for one. bf_index_ask_probe() sets *pages as bf_index_ask() does. It returns false if the probe
+ * cannot tell, or if the search has not hashed its items for an index before. REQUIRES: the caller holds
  * AccessShareLock on the index, whose file (locator) is still the same.
  */
-extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, BfPages *few);
-extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, BfPages *few);
+extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, uint64 most, BfSpans *pages,
+									MemoryContext context);
+extern bool bf_index_ask_probe(BfProbe *probe, BfSearch *search, uint64 most, BfSpans *pages);
 extern void bf_index_free_probe(BfProbe *probe);
 
 #endif

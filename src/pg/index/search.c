@@ -26,9 +26,7 @@
  *
  * Who begins a search: an index scan (scan.c), the nodes that skip partitions (../chunks, mostly through ask.c), and
  * the planner, which looks at a few pages to estimate what a condition leaves (walk.c). Skip has hashed its keys
- * already, and hands over hashes (bf_index_begin_hashed_search()). Where an index has named only a few pages, the same
- * search tells which rows on them are wanted, by the hashes of their values (bf_index_is_wanted(), for
- * ../chunks/chunk_look.c).
+ * already, and hands over hashes (bf_index_begin_hashed_search()).
  *
  * A search belongs to one snapshot. Only for an MVCC snapshot can a range be ruled out: its bits tell what such a
  * snapshot may see (README.md, "Why no row can be lost").
@@ -200,7 +198,6 @@ bf_index_begin_search(const ScanKeyData *keys, int nkeys, Snapshot snapshot)
 	search->words = 0;
 	search->everything = NULL;
 	memset(search->found, 0, sizeof search->found);
-	search->value_hasher = NULL;
 	for (int i = 0; i < nkeys; i++)
 	{
 		search->conditions[i].key = &keys[i];
@@ -271,28 +268,4 @@ bf_index_is_for_values(const BfSearch *search)
 	return search->count == 1 && search->trusted && !condition->unknown && condition->hasher != NULL &&
 		condition->class == NULL && condition->is_hashed &&
 			(condition->key->sk_flags & (SK_ISNULL | SK_SEARCHNULL)) == 0;
-}
-
-bool
-bf_index_is_wanted(BfSearch *search, const BfPages *few, Datum value)
-{
-	const Condition *condition = &search->conditions[0];
-	ItemHasher *hasher = condition->hasher;
-	uint64		hash;
-
-	if (condition->type != few->type || condition->collation != few->collation)
-	{
-		if (search->value_hasher == NULL || search->value_type != few->type ||
-			search->value_collation != few->collation)
-		{
-			search->value_hasher = item_hasher_for_index(few->type, few->collation, search->context);
-			search->value_type = few->type;
-			search->value_collation = few->collation;
-		}
-		hasher = search->value_hasher;
-	}
-	hash = item_hash(hasher, value);
-	if (condition->count == 1)
-		return hash == condition->hashes[0];
-	return bsearch(&hash, condition->hashes, condition->count, sizeof hash, item_compare_hashes) != NULL;
 }

@@ -88,11 +88,6 @@ struct BfSearch
 	 * condition c, from word number (r * count + c) * words on.
 	 */
 	ItemSet    *found[BF_INDEX_MAX_LEVELS];
-
-	/* how bf_index_is_wanted() hashes values, if they are not of the type of the items */
-	Oid			value_type;
-	Oid			value_collation;
-	ItemHasher *value_hasher;	/* NULL: none was needed yet */
 };
 
 /*
@@ -134,8 +129,6 @@ struct BfProbe
 	int			column;			/* column that is searched, from 0 */
 	Oid			type;			/* type and collation with which its items were hashed */
 	Oid			collation;
-	AttrNumber	attribute;		/* `attribute` and `type` of BfPages */
-	Oid			value_type;
 	PageHint	hints[PAGE_HINTS];	/* the page of a block is at block % PAGE_HINTS */
 	BfGeometry *geometry;
 };
@@ -149,14 +142,13 @@ typedef struct Descent
 	const BfGeometry *geometry;
 	BfSearch   *search;
 	TIDBitmap  *tbm;			/* the pages go there; may be NULL */
-	BfPages    *few;			/* the pages go there until they are too many; may be NULL */
 	BfSpans    *spans;			/* the pages go there; may be NULL */
 	BfPatience *patience;		/* which groups of level 0 are passed over; may be NULL: none */
-	BfVerdict	ranges;			/* those that may hold rows, so far */
-	int64		pages;			/* heap pages found so far */
+	uint64		pages;			/* heap pages found so far */
+	uint64		most;			/* with more pages the search ends early */
 	uint32		opened;			/* pages of the index that were opened so far */
 	/*
-	 * The ranges of the group searched last that BfVerdict counts as unsummarized. A range counts so if at least one of
+	 * The ranges of the group searched last that BfSpans counts as unsummarized. A range counts so if at least one of
 	 * the pages that were looked at says so (add_untrusted()).
 	 */
 	Mask		untrusted;
@@ -178,8 +170,8 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Finds the pages of the heap that may hold matching rows, and counts them in descent->pages. Each of descent->tbm, few
- * and spans gets these pages, unless it is NULL. The search ends early when the pages are too many for `few`.
+ * Finds the pages of the heap that may hold matching rows, and counts them in descent->pages. descent->tbm and spans get
+ * these pages, unless they are NULL.
  */
 extern void bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 
