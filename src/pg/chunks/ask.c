@@ -150,7 +150,8 @@ chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict, BfSpans 
 	Oid			index;
 
 	clause->cache_key.chunk = table;
-	if (!chunk_cache_look_up(&clause->cache_key, clause->number, clause->search, most_pages(clause), &pages, &index))
+	if (!chunk_cache_look_up(&clause->cache_key, clause->cached ? clause->snapshot : NULL, clause->search,
+							 most_pages(clause), &pages, &index))
 		return false;
 	use_answer(clause, index, &pages, verdict, left);
 	return true;
@@ -215,7 +216,7 @@ ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict 
 	clause->cache_key.chunk = RelationGetRelid(heap);
 	/* the cache does not know which value an expression is compared with */
 	chunk_cache_ask(&clause->cache_key,
-					index->rd_index->indkey.values[clause->key.column - 1] != 0 ? clause->number : 0,
+					clause->cached && index->rd_index->indkey.values[clause->key.column - 1] != 0 ? clause->snapshot : NULL,
 					heap, index, clause->search, most_pages(clause), &pages);
 	use_answer(clause, RelationGetRelid(index), &pages, verdict, left);
 }
@@ -383,7 +384,7 @@ find_search(const ChunkAsking *asking, const ChunkQuestion *comparison)
 	search->indexes = asking->indexes;
 	search->snapshot = estate->es_snapshot;
 	search->all_pages = asking->all_pages;
-	search->number = comparison->cache_key.column != 0 ? chunk_cache_begin(estate->es_snapshot, true) : 0;
+	search->cached = comparison->cache_key.column != 0 && chunk_cache_begin(estate->es_snapshot);
 	search->cache_key = comparison->cache_key;
 	return search;
 }

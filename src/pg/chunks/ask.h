@@ -79,7 +79,7 @@ typedef struct ChunkClause
 	Snapshot	snapshot;
 	bool		explain_only;	/* for chunk_scan_explain(): no predicate lock is taken, and no index scan is counted */
 	bool		all_pages;		/* find the pages also if they are more than CHUNK_FEW_PAGES */
-	uint64		number;			/* the number that the cache has given the snapshot; 0: the cache is not used */
+	bool		cached;			/* the cache is used */
 	ChunkCacheKey cache_key;	/* where it is remembered how the indexes are asked */
 
 	/* The search in the index that was asked last. It is used for the next index too if the key is the same there. */

@@ -9,11 +9,10 @@
  *   waits for this lock and takes the messages in. The messages make the entry of the index stale. (A lock on the
  *   table would not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in
  *   messages without a lock: a commit is visible before its messages are sent.)
- * - *The storage is the one that the snapshot sees.* For chunk_scan(), an entry was checked for this snapshot or an
- *   earlier one. (For the two nodes see below: they need no order of snapshots.) A later snapshot may use the entry
- *   only if the snapshot sees all that the earlier ones see (sees_all()), and if no message has made the entry stale.
- *   The own transaction may have changed the storage too, while it had a cursor open. The cursor's snapshot has an
- *   earlier command number than the query for which the entry was made. So let_in() refuses the cursor's snapshot.
+ * - *The storage is the one that the snapshot sees.* For chunk_scan(), an entry was checked for a snapshot. (For the two
+ *   nodes see below: they need no order of snapshots.) Another snapshot may use the entry only if it surely sees all that
+ *   this one sees (sees_all()), and if no message has made the entry stale. The own transaction may have changed the
+ *   storage too, while it had a cursor open: the cursor's snapshot has an earlier command number.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.
@@ -56,7 +55,11 @@ typedef struct CachedChunk
 	ChunkCacheKey key;
 	Oid			index;
 	uint64		made;			/* value of `messages` before this entry was made */
-	uint64		snapshot;		/* the number of the snapshot for which this entry was checked */
+	uint64		transaction;	/* value of `transactions` when this entry was made */
+	/* xmax, xcnt and curcid of the snapshot for which this entry was checked */
+	TransactionId xmax;
+	uint32		running;
+	CommandId	command;
 	Mark	   *chunk_mark;
 	Mark	   *index_mark;
 	BfProbe    *probe;			/* NULL: the index cannot be asked from memory */
@@ -73,11 +76,8 @@ static HTAB *chunks;			/* of CachedChunk */
 static HTAB *marks;				/* of Mark */
 static uint64 messages = 1;		/* counts the messages of the relation cache, from 1 */
 static uint64 all_changed = 0;	/* value of `messages` after the last message about all relations */
+static uint64 transactions = 0;	/* counts those that have ended */
 static bool in_use = false;		/* this transaction uses the cache, and may have pointers into it */
-
-/* A copy of the last snapshot that let_in() has accepted. It sees all that those accepted before it see. */
-static SnapshotData newest;
-static uint64 newest_number;	/* 0: there is none */
 
 static void
 note_change(Datum argument, Oid relation)
@@ -97,7 +97,7 @@ end_use(XactEvent event, void *argument)
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
 	{
 		in_use = false;
-		newest.curcid = 0;
+		transactions++;
 	}
 }
 
@@ -107,8 +107,6 @@ empty_cache(void)
 	MemoryContextDelete(cache_context);
 	cache_context = NULL;
 	marks = chunks = NULL;
-	newest.xip = NULL;
-	newest_number = 0;
 }
 
 static HTAB *
@@ -151,70 +149,17 @@ find_mark(Oid relation)
 	return mark;
 }
 
-/* ------------------------------------------------------------------- snapshots */
-
-/*
- * Does the snapshot certainly see all that the newest one sees? Then each transaction that had ended for the newest
- * snapshot has also ended for this one, and this one's command number is not lower.
- */
-static bool
-sees_all(Snapshot snapshot)
-{
-	/* on a standby one list has the transactions and the subtransactions; it may have overflowed */
-	const bool	on_standby = snapshot->takenDuringRecovery;
-	const TransactionId *running = on_standby ? snapshot->subxip : snapshot->xip;
-	const uint32 count = on_standby ? (uint32) snapshot->subxcnt : snapshot->xcnt;
-
-	if (newest_number == 0)
-		return true;
-	if (TransactionIdPrecedes(snapshot->xmax, newest.xmax) || snapshot->curcid < newest.curcid)
-		return false;
-	if (TransactionIdFollowsOrEquals(snapshot->xmin, newest.xmax))
-		return true;
-	/* snapshots from before and after the promotion of a standby list transactions in different ways */
-	if (on_standby != newest.takenDuringRecovery || (on_standby && snapshot->suboverflowed))
-		return false;
-	for (uint32 i = 0; i < count; i++)
-		if (TransactionIdPrecedes(running[i], newest.xmax) && !XidInMVCCSnapshot(running[i], &newest))
-			return false;
-	return true;
-}
-
-/*
- * Accepts the snapshot if it sees all that `newest` sees, makes it the newest one, and returns its number. Otherwise
- * returns 0: then the cache must not be used for this snapshot.
- */
-static uint64
-let_in(Snapshot snapshot)
-{
-	TransactionId *running;
-
-	if (!sees_all(snapshot))
-		return 0;
-	running = MemoryContextAlloc(cache_context, (snapshot->xcnt + snapshot->subxcnt + 1) * sizeof(TransactionId));
-	for (uint32 i = 0; i < snapshot->xcnt; i++)
-		running[i] = snapshot->xip[i];
-	for (int32 i = 0; i < snapshot->subxcnt; i++)
-		running[snapshot->xcnt + i] = snapshot->subxip[i];
-	if (newest.xip != NULL)
-		pfree(newest.xip);
-	newest = *snapshot;
-	newest.xip = running;
-	newest.subxip = running + newest.xcnt;
-	return ++newest_number;
-}
-
-uint64
-chunk_cache_begin(Snapshot snapshot, bool locked_before)
+bool
+chunk_cache_begin(Snapshot snapshot)
 {
 	if (snapshot->snapshot_type != SNAPSHOT_MVCC || IsolationIsSerializable())
-		return 0;
+		return false;
 	if (cache_context != NULL && !in_use && MemoryContextMemAllocated(cache_context, true) > MOST_BYTES)
 		empty_cache();
 	if (cache_context == NULL)
 		begin_cache();
 	in_use = true;
-	return locked_before ? 1 : let_in(snapshot);
+	return true;
 }
 
 /* ----------------------------------------------------------------- the questions */
@@ -226,13 +171,29 @@ is_stale(const CachedChunk *chunk)
 		chunk->made < chunk->index_mark->changed;
 }
 
-bool
-chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, uint64 most, BfSpans *pages, Oid *index)
+/*
+ * Does the snapshot surely see all that the entry's snapshot sees? It does if all transactions that had begun then have
+ * ended. Of two snapshots with the same xmax, the later one has no other running transactions than the earlier one. (A
+ * standby does not list them in xip.)
+ */
+static bool
+sees_all(Snapshot snapshot, const CachedChunk *chunk)
 {
-	CachedChunk *chunk = number != 0 ? hash_search(chunks, key, HASH_FIND, NULL) : NULL;
+	if (chunk->transaction == transactions && snapshot->curcid < chunk->command)
+		return false;
+	return TransactionIdFollowsOrEquals(snapshot->xmin, chunk->xmax) ||
+		(snapshot->xmax == chunk->xmax && snapshot->xcnt <= chunk->running && !snapshot->takenDuringRecovery);
+}
+
+bool
+chunk_cache_look_up(const ChunkCacheKey *key, Snapshot snapshot, BfSearch *search, uint64 most, BfSpans *pages,
+					Oid *index)
+{
+	CachedChunk *chunk = snapshot != NULL ? hash_search(chunks, key, HASH_FIND, NULL) : NULL;
 	bool		known;
 
-	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) || chunk->snapshot > number)
+	if (chunk == NULL || chunk->probe == NULL || search == NULL || is_stale(chunk) ||
+		!(key->locked_before || sees_all(snapshot, chunk)))
 		return false;
 	LockRelationOid(chunk->index, AccessShareLock);
 	known = !is_stale(chunk) && bf_index_ask_probe(chunk->probe, search, most, pages);
@@ -262,26 +223,21 @@ is_lasting(Relation index)
 }
 
 void
-chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Relation index, BfSearch *search,
+chunk_cache_ask(const ChunkCacheKey *key, Snapshot snapshot, Relation relation, Relation index, BfSearch *search,
 				uint64 most, BfSpans *pages)
 {
 	uint64		made = messages;
-	CachedChunk *chunk = NULL;
+	CachedChunk *chunk;
 	bool		found;
 
-	if (number != 0 && is_lasting(index))
-	{
-		chunk = hash_search(chunks, key, HASH_ENTER, &found);
-		if (!found)
-			chunk->probe = NULL;
-		else if (chunk->probe != NULL && !is_stale(chunk) && chunk->snapshot > number)
-			chunk = NULL;		/* keep the entry, which serves newer snapshots */
-	}
-	if (chunk == NULL)
+	if (snapshot == NULL || !is_lasting(index))
 	{
 		bf_index_ask(search, index, relation, NULL, most, pages);
 		return;
 	}
+	chunk = hash_search(chunks, key, HASH_ENTER, &found);
+	if (!found)
+		chunk->probe = NULL;
 	/* mark the relations before the index is read, so that no message is missed */
 	chunk->chunk_mark = find_mark(RelationGetRelid(relation));
 	chunk->index_mark = find_mark(RelationGetRelid(index));
@@ -293,5 +249,8 @@ chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation relation, Rela
 		chunk->probe = NULL;
 	}
 	chunk->probe = bf_index_make_probe(search, index, relation, most, pages, cache_context);
-	chunk->snapshot = number;
+	chunk->transaction = transactions;
+	chunk->xmax = snapshot->xmax;
+	chunk->running = snapshot->xcnt;
+	chunk->command = snapshot->curcid;
 }

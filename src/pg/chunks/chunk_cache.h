@@ -29,21 +29,20 @@ typedef struct ChunkCacheKey
 } ChunkCacheKey;
 
 /*
- * Lets a snapshot use the cache until the transaction ends, and returns the number that the cache gives it. Returns 0
- * if the cache must not be used: in a SERIALIZABLE transaction, for a snapshot that is not an MVCC snapshot, or, unless
- * the tables were locked before it was taken, for one that does not see all that the cache's earlier snapshots saw.
+ * Lets a snapshot use the cache until the transaction ends. Returns false if the cache must not be used: in a
+ * SERIALIZABLE transaction, or for a snapshot that is not an MVCC snapshot.
  */
-extern uint64 chunk_cache_begin(Snapshot snapshot, bool locked_before);
+extern bool chunk_cache_begin(Snapshot snapshot);
 
 /*
- * Asks the index of a chunk from memory, for the snapshot with this number. Sets *pages as
- * bf_index_ask() does, and *index to the OID of the index. Returns false if the number is 0, or if nothing is remembered that is
+ * Asks the index of a chunk from memory, for this snapshot. Sets *pages as bf_index_ask()
+ * does, and *index to the OID of the index. Returns false if the snapshot is NULL, or if nothing is remembered that is
  * surely true for this snapshot. Also returns false if `search` is NULL, or if no index was asked with this search
  * before, since then its items have no hashes yet. REQUIRES, here and below: the bytes of *key between its fields are
  * zero.
  */
-extern bool chunk_cache_look_up(const ChunkCacheKey *key, uint64 number, BfSearch *search, uint64 most, BfSpans *pages,
-								Oid *index);
+extern bool chunk_cache_look_up(const ChunkCacheKey *key, Snapshot snapshot, BfSearch *search, uint64 most,
+								BfSpans *pages, Oid *index);
 
 /*
  * Has nothing about the chunk changed since chunk_cache_look_up() returned true? The caller asks this after it has
@@ -53,11 +52,10 @@ extern bool chunk_cache_is_fresh(const ChunkCacheKey *key);
 
 /*
  * Asks an index of a chunk, as bf_index_ask() does, and remembers how the index is asked. Does not remember it if the
- * number is 0, if the index is partial, has indcheckxmin set or is no longer valid, or if what is remembered already
- * serves newer snapshots. REQUIRES: what bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one
- * that the snapshot sees.
+ * snapshot is NULL, or if the index is partial, has indcheckxmin set or is no longer valid. REQUIRES: what
+ * bf_index_ask() requires; for chunk_scan(), the storage of the chunk is the one that the snapshot sees.
  */
-extern void chunk_cache_ask(const ChunkCacheKey *key, uint64 number, Relation chunk, Relation index, BfSearch *search,
-							uint64 most, BfSpans *pages);
+extern void chunk_cache_ask(const ChunkCacheKey *key, Snapshot snapshot, Relation chunk, Relation index,
+							BfSearch *search, uint64 most, BfSpans *pages);
 
 #endif

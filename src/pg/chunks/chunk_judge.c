@@ -39,7 +39,6 @@ ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
 	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
-	scan->index_clause.snapshot = GetActiveSnapshot();
 	chunk_ask_clause(&scan->index_clause, scan->parent, chunk, verdict, NULL);
 }
 
@@ -159,7 +158,7 @@ chunk_use_cache(ChunkScan *scan)
 	key->any = scan->any;
 	key->operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
 	key->collation = exprInputCollation((Node *) scan->clause);
-	scan->index_clause.number = chunk_cache_begin(GetActiveSnapshot(), false);
+	scan->index_clause.cached = chunk_cache_begin(GetActiveSnapshot());
 }
 
 /* Judges chunk `number`, sets *verdict, and returns the chunk; NULL if chunk_next() passes over it (chunk_scan.h). */

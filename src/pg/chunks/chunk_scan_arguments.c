@@ -27,6 +27,7 @@
 #include "utils/memutils.h"
 #include "utils/regproc.h"
 #include "utils/rls.h"
+#include "utils/snapmgr.h"
 #include "utils/typcache.h"
 
 #include "base/hints.h"
@@ -340,6 +341,7 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	lsecond(sides) = scan->item;
 	scan->clause = clause;
 	chunk_prepare_clause(&scan->index_clause, (Node *) clause, scan->item->constvalue);
+	scan->index_clause.snapshot = GetActiveSnapshot();
 	scan->index_clause.explain_only = scan->index_clause.all_pages = scan->explains;
 }
 
