@@ -252,7 +252,7 @@ SELECT ask(13002);
 FETCH ALL FROM c;
 COMMIT;
 BEGIN;
-DECLARE c CURSOR FOR SELECT k, a FROM chunk_scan_any(NULL::p, 'a', '{7, 4007}');
+DECLARE c CURSOR FOR SELECT k, a FROM chunk_scan(NULL::p, 'a', 4007);
 TRUNCATE p_5;
 INSERT INTO p SELECT 5, i, 50000 + i FROM generate_series(1, 3000) i;
 SELECT bf_summarize_new_values('p_5_a') > 0;
