@@ -420,5 +420,22 @@ SELECT asked_pages('SELECT * FROM keyed WHERE id = 7', 'keyed_id') AS without_ke
 ALTER TABLE keyed ADD PRIMARY KEY (id);
 SELECT asked_pages('SELECT * FROM keyed WHERE id = 7', 'keyed_id') AS with_key, scans('SELECT * FROM keyed WHERE id = 7');
 
+-- Two expressions of one table, and two classes with the same operator, are different questions to its partitions' indexes.
+SET streambloom.enable_skip = off;
+SET streambloom.enable_partition_scan = off;
+CREATE TABLE apart (d integer, a text, b text) PARTITION BY RANGE (d);
+CREATE TABLE apart_1 PARTITION OF apart FOR VALUES FROM (0) TO (30000);
+CREATE TABLE apart_2 PARTITION OF apart FOR VALUES FROM (30000) TO (60000);
+INSERT INTO apart SELECT i, md5(i::text), 'B' || i % 3 FROM generate_series(0, 59999) i;
+CREATE INDEX ON apart USING bf (lower(a));
+CREATE INDEX ON apart USING bf (upper(b));
+CREATE INDEX ON apart USING bf (a);
+CREATE INDEX ON apart USING bf (a gram_ops);
+VACUUM ANALYZE apart;
+SELECT scans($$SELECT * FROM apart WHERE lower(a) = 'B1' AND upper(b) = 'B1'$$);
+SELECT scans($$SELECT * FROM apart WHERE a = 'ab'$$);
+RESET streambloom.enable_skip;
+RESET streambloom.enable_partition_scan;
+
 DROP SCHEMA estimates CASCADE;
 DROP ROLE estimates_user;

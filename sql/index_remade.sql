@@ -60,6 +60,37 @@ SELECT in_vain('heavy', 'tags @> ARRAY[%s - 1000000]') <= 12 AS few_pages;
 SELECT pages('heavy_tags') <= 1.3 * pages_built('heavy_tags') AS as_small_as_built;
 DROP TABLE heavy;
 
+-- Of two ranges of level 1 one becomes full, and bits tell nothing of it. The group gets larger filters all the same.
+CREATE TABLE two (i integer, v integer, filler text) WITH (autovacuum_enabled = off, fillfactor = 45);
+INSERT INTO two SELECT i, 0, repeat('x', 150) FROM generate_series(1, 45000) i;
+CREATE INDEX two_v ON two USING bf (v) WITH (pages_per_range = 8);
+UPDATE two SET v = i;
+SELECT 'VACUUM two' FROM generate_series(1, 4) \gexec
+SELECT off_groups FROM bf_index_overview('two_v');
+SELECT in_vain('two', 'v = %s') <= 12 AS few_pages;
+SELECT pages('two_v') <= 1.5 * pages_built('two_v') AS as_small_as_built;
+DROP TABLE two;
+
+-- What a build makes fits, also if one of few ranges has 4.2 times as many items as the others.
+CREATE TABLE one_of_few (v integer, filler text) WITH (autovacuum_enabled = off);
+ALTER TABLE one_of_few ALTER filler SET STORAGE plain;
+INSERT INTO one_of_few SELECT CASE WHEN i / 1952 = 5 THEN 1000000 + i % 966 ELSE i / 1952 * 1000 + i % 230 END, repeat('x', 88) FROM generate_series(0, 1952 * 8 - 1) i;
+CREATE INDEX one_of_few_v ON one_of_few USING bf (v) WITH (pages_per_range = 32);
+SELECT ranges, off_groups FROM bf_index_overview('one_of_few_v');
+DROP TABLE one_of_few;
+
+-- Where ranges are long, VACUUM reads none of them to find out what was deleted if nothing was.
+CREATE TABLE long_ranges (i integer) WITH (autovacuum_enabled = off);
+INSERT INTO long_ranges SELECT generate_series(1, 500000);
+CREATE INDEX long_ranges_i ON long_ranges USING bf (i) WITH (pages_per_range = 65536);
+VACUUM long_ranges;
+SELECT pg_stat_force_next_flush();
+SELECT heap_blks_read + heap_blks_hit AS before FROM pg_statio_user_tables WHERE relname = 'long_ranges' \gset
+SELECT bf_summarize_new_values('long_ranges_i');
+SELECT pg_stat_force_next_flush();
+SELECT heap_blks_read + heap_blks_hit - :before <= 10 AS few_pages FROM pg_statio_user_tables WHERE relname = 'long_ranges';
+DROP TABLE long_ranges;
+
 -- One array of 200,000 elements among small rows: no look-up reads its range.
 CREATE TABLE huge (i integer, tags integer[]) WITH (autovacuum_enabled = off);
 INSERT INTO huge SELECT i, ARRAY[i, -i] FROM generate_series(1, 100000) i;

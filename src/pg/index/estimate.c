@@ -36,6 +36,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/acl.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -126,6 +127,22 @@ may_read(PlannerInfo *root, const IndexOptInfo *info, int column)
 /* --------------------------------------------------------------- known values */
 
 /*
+ * A hash of the index's expressions and predicate. The indexes of all partitions have the same, unless the partitions'
+ * columns have other numbers; then they are asked apart.
+ */
+static uint32
+hash_of_expressions(const IndexOptInfo *info)
+{
+	List	   *copy = copyObject(list_make2(info->indexprs, info->indpred));
+	char	   *text;
+
+	/* the expressions differ by the number that the partition has in the query */
+	ChangeVarNodes((Node *) copy, info->rel->relid, 1, 0);
+	text = nodeToString(copy);
+	return hash_bytes((const unsigned char *) text, strlen(text));
+}
+
+/*
  * Sets *key to a condition that is IS NULL or IS NOT NULL, or an operator (alone or with ANY) whose value is known and
  * not NULL. Adds to *hash what is compared with which column; this is the same for the indexes of all partitions.
  * Returns false for any other condition, and if the user may not read the column.
@@ -175,6 +192,8 @@ known_key(PlannerInfo *root, const IndexOptInfo *info, const IndexClause *clause
 		return false;
 	if (options != NULL)
 		what = hash_combine(what, hash_bytes((const unsigned char *) options, VARSIZE(options)));
+	/* text_ops and gram_ops have the same operator */
+	what = hash_combine(hash_combine(what, info->opfamily[column]), column);
 	*hash = hash_combine(hash_combine(*hash, attribute_of_topmost(root, info->rel, info->indexkeys[column])), what);
 	return true;
 }
@@ -239,7 +258,9 @@ find_answer(PlannerInfo *root, const IndexOptInfo *info, uint32 hash, bool *is_n
 		return NULL;
 	/* a subquery has a range table of its own */
 	hash = hash_combine(hash, hash_bytes((const unsigned char *) &root, sizeof root));
-	hash = hash_combine(hash_combine(hash, table), info->indpred != NIL);
+	hash = hash_combine(hash, table);
+	if (info->indexprs != NIL || info->indpred != NIL)
+		hash = hash_combine(hash, hash_of_expressions(info));
 	if (info->rel->reloptkind == RELOPT_OTHER_MEMBER_REL)
 	{
 		/* partitions that have partitions are counted too */

@@ -135,16 +135,21 @@ divide(const Division *of, uint32_t from, uint32_t count, uint32_t groups, doubl
 
 /*
  * A range is cut out of its group if it would have this many times the items per line that its filter is made for, or
- * this false-positive rate, and a rate this many times the one asked for. The limits are below those from which VACUUM
- * finds a range full or saturated (sizes.c, measure.c): what a build has made, it must not make anew.
+ * this false-positive rate, and a rate this many times the one asked for; or if such ranges, as many as a group may
+ * have, would make the group's mean rate this many times the one asked for. The limits are below those from which
+ * VACUUM finds a range full or saturated, or a group too full (sizes.c, measure.c): what a build has made, it must not
+ * make anew.
  */
 #define CUT_LOAD 2.6
 #define CUT_RATE 0.4
 #define CUT_TIMES_THE_RATE 3
 
-/* Would most look-ups read a range with these items, if its filter has `lines` lines? */
+/*
+ * Would look-ups read a range with these items too often, if its filter has `lines` lines and its group `ranges`
+ * ranges?
+ */
 static bool
-is_mostly_read(const BfCounts *counts, double items, uint32_t lines)
+is_read_too_often(const BfCounts *counts, double items, uint32_t lines, uint32_t ranges)
 {
 	const double load = items / lines;
 	double		rate;
@@ -152,12 +157,13 @@ is_mostly_read(const BfCounts *counts, double items, uint32_t lines)
 	if (load <= counts->load)
 		return false;
 	rate = sb_blocked_fpr(SB_BF_LINE * 8, counts->hashes, load);
-	return load >= CUT_LOAD * counts->load || (rate >= CUT_RATE && rate >= CUT_TIMES_THE_RATE * counts->rate);
+	return load >= CUT_LOAD * counts->load || (rate >= CUT_RATE && rate >= CUT_TIMES_THE_RATE * counts->rate) ||
+		rate * bf_index_most_full(ranges) >= CUT_TIMES_THE_RATE * counts->rate * ranges;
 }
 
 /*
- * The next group is to get `ranges` ranges. If most look-ups would read one of them, returns how many lie before that
- * one, else `ranges`. lines[] is room for an element for each column.
+ * The next group is to get `ranges` ranges. If look-ups would read one of them too often, returns how many lie before
+ * that one, else `ranges`. lines[] is room for an element for each column.
  */
 static uint32_t
 ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges, uint32_t *lines)
@@ -167,7 +173,7 @@ ranges_before_full(const BfCounts *columns, int column_count, uint32_t ranges, u
 	find_lines(columns, column_count, 0, ranges, lines);
 	for (int column = 0; column < column_count; column++)
 		for (uint32_t i = 0; i < before; i++)
-			if (is_mostly_read(&columns[column], columns[column].items[i], lines[column]))
+			if (is_read_too_often(&columns[column], columns[column].items[i], lines[column], ranges))
 				before = i;
 	return before;
 }

@@ -128,7 +128,7 @@ count_summarized(Overview *overview, const BfGroup *group, uint32 begun)
 
 /* Measures groups of a level: every step-th one, counted from the last group that has begun. */
 static void
-look_at_level(Overview *overview, const BfGeometry *geometry, int level)
+look_at_level(Overview *overview, const BfGeometry *geometry, int level, BlockNumber heap_blocks)
 {
 	const BfLevel *of = &geometry->level[level];
 	const uint32 step = (of->groups + MOST_MEASURED - 1) / MOST_MEASURED;
@@ -147,7 +147,7 @@ look_at_level(Overview *overview, const BfGeometry *geometry, int level)
 		if (number++ % step != 0)
 			continue;
 		measured++;
-		if (bf_index_measure_how_far_off(overview->index, geometry, &group, measure) > 0)
+		if (bf_index_measure_how_far_off(overview->index, geometry, &group, heap_blocks, measure) > 0)
 		{
 			off++;
 			off_ranges += group.ranges;
@@ -203,8 +203,8 @@ read_pages(void *argument)
 	overview->summarized = Min(geometry->level[0].begun, overview->ranges);
 	overview->levels = geometry->levels;
 	for (int level = 0; level < geometry->levels; level++)
-		look_at_level(overview, geometry, level);
-	overview->other_options = bf_index_has_other_options(overview->index, overview->index);
+		look_at_level(overview, geometry, level, heap_blocks);
+	overview->other_options = bf_index_has_other_options(overview->index);
 }
 
 /*

@@ -108,7 +108,7 @@ is_known(double items)
 
 /*
  * Finds the lines that a group with these items needs in each column, and returns the number of its pages. If hardly
- * any items are known, the column keeps its lines.
+ * any items are known, the column gets no fewer lines than it has.
  */
 static uint64
 lines_needed(const BfGeometry *geometry, const BfGroup *group, const BfItems *items, uint32 *lines)
@@ -123,9 +123,9 @@ lines_needed(const BfGeometry *geometry, const BfGroup *group, const BfItems *it
 
 		for (uint32 i = 0; i < group->ranges; i++)
 			known += is_known(items->of[column][i]);
-		lines[column] = group->lines[column];
-		if (2 * known > group->ranges || known > SAMPLED_RANGES)
-			lines[column] = bf_index_lines_for(&columns[column], group->ranges, group->ranges);
+		lines[column] = bf_index_lines_for(&columns[column], group->ranges, group->ranges);
+		if (2 * known <= group->ranges && known <= SAMPLED_RANGES)
+			lines[column] = Max(lines[column], group->lines[column]);
 		pages += lines[column] / group->positions;
 	}
 	return pages;
@@ -175,14 +175,32 @@ how_far_off(const BfGeometry *geometry, const BfGroup *group, const BfGroupMeasu
 	return Max(full, times_too_large(geometry, group, &measure->items));
 }
 
+/*
+ * Measures a group. If the heap lacks pages of a range, its filter has room for the items to come, so what it has now
+ * is unknown.
+ */
+static void
+measure_whole_ranges(Relation index, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
+					 BlockNumber pages, BfGroupMeasure *measure)
+{
+	const uint32 whole = heap_blocks / geometry->level[group->level].pages_per_range;
+
+	bf_index_measure_group(index, geometry, group, pages, measure);
+	for (int column = 0; column < group->columns; column++)
+		if (whole >= group->first_range && whole - group->first_range < group->ranges &&
+			is_known(measure->items.of[column][whole - group->first_range]))
+			measure->items.of[column][whole - group->first_range] = -1;
+}
+
 double
-bf_index_measure_how_far_off(Relation index, const BfGeometry *geometry, const BfGroup *group, BfGroupMeasure *measure)
+bf_index_measure_how_far_off(Relation index, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
+							 BfGroupMeasure *measure)
 {
 	/* mostly the first page tells that the group fits */
-	bf_index_measure_group(index, geometry, group, 1, measure);
+	measure_whole_ranges(index, geometry, group, heap_blocks, 1, measure);
 	if (measure->rate <= BF_TOO_FULL / 2 && how_far_off(geometry, group, measure) == 0)
 		return 0;
-	bf_index_measure_group(index, geometry, group, BF_PAGES_THAT_TELL, measure);
+	measure_whole_ranges(index, geometry, group, heap_blocks, BF_PAGES_THAT_TELL, measure);
 	return how_far_off(geometry, group, measure);
 }
 
@@ -224,7 +242,7 @@ measure_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber
 
 			CHECK_FOR_INTERRUPTS();
 			bf_index_find_group(geometry, level, range, &group);
-			candidate.off = bf_index_measure_how_far_off(work->index, geometry, &group, measure);
+			candidate.off = bf_index_measure_how_far_off(work->index, geometry, &group, heap_blocks, measure);
 			if (candidate.off > 0 ||
 				(level == 0 &&
 				 (uint64) (range + group.ranges - 1) * geometry->level[0].pages_per_range < heap_blocks &&
@@ -312,6 +330,7 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 {
 	BfGroupMeasure *measure = palloc(sizeof(BfGroupMeasure));
 	const double most = heap_blocks * MOST_SAMPLED;
+	const BlockNumber pages_per_range = geometry->level[0].pages_per_range;
 	const int	count = list_length(list);
 	const int	first = count == 0 ? 0 : (int) pg_prng_uint64_range(&pg_global_prng_state, 0, count - 1);
 	double		read = 0;
@@ -323,7 +342,8 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 		bool		all[BF_INDEX_MAX_RANGES];
 		BfGroup		group;
 
-		if (candidate->off > 0)
+		/* if nothing was deleted, a range of a large part of the heap is not read */
+		if (candidate->off > 0 || (!deleted && pages_per_range > Max(most, BF_INDEX_DEFAULT_PAGES_PER_RANGE)))
 			continue;
 		CHECK_FOR_INTERRUPTS();
 		memset(all, true, sizeof all);
@@ -516,8 +536,11 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 	{
 		uint32		lines[INDEX_MAX_KEYS];
 
+		/* bits tell nothing of full ranges, and too little of those that are too full */
 		if (group.level == 0)
 			read += count_all(work, geometry, &group, heap_blocks, &measure->items);
+		else
+			read += correct_by_sample(work, geometry, &group, again, heap_blocks, NULL, measure);
 		(void) lines_needed(geometry, &group, &measure->items, lines);
 		if (may_divide)
 			bf_index_plan_division(geometry, &group, &measure->items, plan);

@@ -33,6 +33,6 @@ extern void bf_index_remake(const BfSummarizer *work, BlockNumber heap_blocks, b
 
 /* Measures a group. Returns how many times too full or too large it is, or 0 if it fits, by what its bits tell. */
 extern double bf_index_measure_how_far_off(Relation index, const BfGeometry *geometry, const BfGroup *group,
-										   BfGroupMeasure *measure);
+										   BlockNumber heap_blocks, BfGroupMeasure *measure);
 
 #endif
