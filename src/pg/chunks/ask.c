@@ -216,8 +216,8 @@ ask_open_index(ChunkClause *clause, Relation heap, Relation index, ChunkVerdict 
 	clause->cache_key.chunk = RelationGetRelid(heap);
 	/* the cache does not know which value an expression is compared with */
 	chunk_cache_ask(&clause->cache_key,
-					clause->cached && index->rd_index->indkey.values[clause->key.column - 1] != 0 ? clause->snapshot : NULL,
-					heap, index, clause->search, most_pages(clause), &pages);
+					clause->cached && index->rd_index->indkey.values[clause->key.column - 1] != 0 ?
+					clause->snapshot : NULL, heap, index, clause->search, most_pages(clause), &pages);
 	use_answer(clause, RelationGetRelid(index), &pages, verdict, left);
 }
 

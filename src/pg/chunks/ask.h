@@ -99,8 +99,9 @@ extern void chunk_prepare_clause(ChunkClause *clause, Node *node, Datum value);
 /*
  * Asks the index that is remembered for this table (chunk_cache.h), without opening the index or the table.
  *
- * Returns true and sets *verdict and *left, as chunk_ask_clause(), if the index has answered. Returns false if there is no
- * cache, if no index was asked in this search before, or if nothing is remembered that is surely true for the snapshot.
+ * Returns true and sets *verdict and *left, as chunk_ask_clause(), if the index has answered. Returns false if there is
+ * no cache, if no index was asked in this search before, or if nothing is remembered that is surely true for the
+ * snapshot.
  */
 extern bool chunk_ask_memory(ChunkClause *clause, Oid table, ChunkVerdict *verdict, BfSpans *left);
 

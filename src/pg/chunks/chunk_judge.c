@@ -32,16 +32,6 @@
 
 /* ---------------------------------------------------------------- verdicts */
 
-/* Asks the chunk's bf indexes, and sets *verdict. If none was asked, verdict->index is InvalidOid. */
-static void
-ask_indexes(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
-{
-	*verdict = (ChunkVerdict) {.reason = CHUNK_HAS_NO_INDEX};
-	if (chunk->rd_rel->relkind != RELKIND_RELATION && chunk->rd_rel->relkind != RELKIND_MATVIEW)
-		return;
-	chunk_ask_clause(&scan->index_clause, scan->parent, chunk, verdict, NULL);
-}
-
 /* Sets *verdict: may the chunk hold a row that matches? */
 static void
 judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
@@ -50,7 +40,7 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 
 	if (scan->clause == NULL)
 		verdict->reason = CHUNK_EQUALS_NULL;
-	else if (chunk_summary_says_no(&scan->summaries, oid))
+	else if (chunk_is_among(scan->summaries.ruled_out, oid))
 	{
 		/* take the predicate lock that a SELECT takes when it finds nothing in the chunk */
 		if (!scan->explains && RELKIND_HAS_STORAGE(chunk->rd_rel->relkind))
@@ -59,10 +49,10 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 	}
 	else
 	{
-		ask_indexes(scan, chunk, verdict);
+		chunk_ask_clause(&scan->index_clause, scan->parent, chunk, verdict, NULL);
 		if (!OidIsValid(verdict->index))
 			verdict->reason = !OidIsValid(scan->summary_table) ? CHUNK_HAS_NO_INDEX :
-				chunk_has_summary(&scan->summaries, oid) ? CHUNK_SUMMARY_SAYS_MAYBE : CHUNK_HAS_NO_SUMMARY;
+				chunk_is_among(scan->summaries.known, oid) ? CHUNK_SUMMARY_SAYS_MAYBE : CHUNK_HAS_NO_SUMMARY;
 	}
 }
 

@@ -33,6 +33,7 @@
 #include "base/hints.h"
 #include "base/own_types.h"
 #include "chunks/chunk_engine.h"
+#include "index/functions.h"
 
 /* ----------------------------------------------------------- the relation, the column */
 
@@ -387,7 +388,11 @@ chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explai
 	if (!PG_ARGISNULL(CHUNK_SCAN_VALUE))
 		make_clause(scan, fcinfo);
 	if (!PG_ARGISNULL(CHUNK_SCAN_SUMMARIES))
-		chunk_require_summaries(scan->summary_table = PG_GETARG_OID(CHUNK_SCAN_SUMMARIES));
+	{
+		scan->summary_table = PG_GETARG_OID(CHUNK_SCAN_SUMMARIES);
+		if (!OidIsValid(scan->summary_table))
+			bf_index_refuse_missing(scan->summary_table);
+	}
 	else if (!PG_ARGISNULL(CHUNK_SCAN_SUMMARY_COLUMN))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -88,24 +88,6 @@ chunk_require_storage(Relation relation, Snapshot snapshot)
 }
 
 /*
- * May the snapshot see children of this relation? relhassubclass is false only if there are none. It may still be
- * true when the last child is gone.
- */
-static bool
-may_have_children(Oid oid, Snapshot snapshot)
-{
-	HeapTuple	newest = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
-	bool		result = true;
-
-	if (HeapTupleIsValid(newest))
-	{
-		result = ((Form_pg_class) GETSTRUCT(newest))->relhassubclass || !sees_newest(newest, snapshot);
-		ReleaseSysCache(newest);
-	}
-	return result;
-}
-
-/*
  * Returns the children or partitions that the snapshot sees, except those that it sees as being detached (DETACH
  * PARTITION CONCURRENTLY).
  */
@@ -194,8 +176,7 @@ tree_of_snapshot(Oid root, Snapshot snapshot)
 		ListCell   *cell;
 
 		foreach(cell, level)
-			if (may_have_children(lfirst_oid(cell), snapshot))
-				next = list_concat(next, children_of_snapshot(lfirst_oid(cell), snapshot));
+			next = list_concat(next, children_of_snapshot(lfirst_oid(cell), snapshot));
 		list_sort(next, list_oid_cmp);
 		list_deduplicate_oid(next);
 		tree = list_concat_copy(tree, next);

@@ -46,12 +46,6 @@ open_summaries(Oid relation)
 	}
 }
 
-void
-chunk_require_summaries(Oid relation)
-{
-	relation_close(open_summaries(relation), NoLock);
-}
-
 /*
  * Returns the name of the summary table's column of filters. This is the column that the user names (`wanted`). If
  * `wanted` is NULL, it is the column of type bf that has the name of the compared column, or its plural. A column is
@@ -206,36 +200,16 @@ chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const 
 	list_sort(out->ruled_out, list_oid_cmp);
 }
 
-/* Is the OID in this sorted list? */
-static bool
-contains(const List *oids, Oid oid)
+static int
+compare_cells(const void *a, const void *b)
 {
-	int			low = 0;
-	int			high = list_length(oids);
-
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-		Oid			here = list_nth_oid(oids, middle);
-
-		if (here == oid)
-			return true;
-		if (here < oid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	return list_oid_cmp(a, b);
 }
 
 bool
-chunk_has_summary(const ChunkSummaries *summaries, Oid chunk)
+chunk_is_among(const List *chunks, Oid chunk)
 {
-	return contains(summaries->known, chunk);
-}
+	const ListCell key = {.oid_value = chunk};
 
-bool
-chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk)
-{
-	return contains(summaries->ruled_out, chunk);
+	return chunks != NIL && bsearch(&key, chunks->elements, list_length(chunks), sizeof key, compare_cells) != NULL;
 }

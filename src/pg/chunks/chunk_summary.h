@@ -18,9 +18,6 @@ typedef struct ChunkSummaries
 	List	   *ruled_out;		/* OIDs of those chunks that cannot hold the value, sorted */
 } ChunkSummaries;
 
-/* Raises an error unless the summary table exists, and is a table of any kind, a view or a materialized view. */
-extern void chunk_require_summaries(Oid relation);
-
 /*
  * Asks the summary table `relation` which chunks cannot hold an item in the column `column_name`, and sets *out.
  * `collation` is the one under which the item is compared. With `any`, the item is an array, and the table is asked
@@ -31,8 +28,7 @@ extern void chunk_require_summaries(Oid relation);
 extern void chunk_ask_summaries(Oid relation, const char *summary_column, Oid schema, const char *column_name,
 								const Const *item, bool any, Oid collation, ChunkSummaries *out);
 
-/* Does the summary table have a row for the chunk? Do all rows for the chunk say that it cannot hold the value? */
-extern bool chunk_has_summary(const ChunkSummaries *summaries, Oid chunk);
-extern bool chunk_summary_says_no(const ChunkSummaries *summaries, Oid chunk);
+/* Is the chunk in this list of ChunkSummaries? */
+extern bool chunk_is_among(const List *chunks, Oid chunk);
 
 #endif

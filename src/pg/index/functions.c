@@ -15,12 +15,9 @@
 #include "catalog/objectaddress.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
-#include "commands/progress.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/backend_progress.h"
-#include "utils/backend_status.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -210,48 +207,15 @@ bf_index_close(Relation index, Relation heap, LOCKMODE mode)
 }
 
 /*
- * May the index be summarized? An invalid index is not touched, because a build that failed may have left anything in
- * it.
+ * Summarizes ranges of an index that is open, and closes it and its heap. An invalid index is not touched, because a
+ * build that failed may have left anything in it.
  */
-static bool
-is_usable(Relation index)
-{
-	if (!index->rd_index->indisvalid)
-		ereport(DEBUG1,
-				(errmsg("index \"%s\" is not valid", RelationGetRelationName(index))));
-	return index->rd_index->indisvalid;
-}
-
-/*
- * Begins to show progress in pg_stat_progress_create_index, which has phases for an access method's own work. Returns
- * false if this is part of a command, like COPY, that shows its own progress.
- */
-static bool
-begin_progress(Relation index, Relation heap)
-{
-	if (MyBEEntry == NULL || MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
-		return false;
-	pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, RelationGetRelid(heap));
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_INDEX_OID, RelationGetRelid(index));
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_ACCESS_METHOD_OID, index->rd_rel->relam);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_PHASE, PROGRESS_CREATEIDX_PHASE_BUILD);
-	return true;
-}
-
-/* Summarizes ranges of an index that is open, and closes it and its heap. */
 static int64
 summarize_index(Relation index, Relation heap, int level, BlockNumber block)
 {
-	BfTask		task = {.block = block, .level = level};
-	int64		done = 0;
+	const BfTask task = {.block = block, .level = level};
+	const int64 done = index->rd_index->indisvalid ? bf_index_summarize(index, heap, &task) : 0;
 
-	if (is_usable(index))
-	{
-		task.shows_progress = begin_progress(index, heap);
-		done = bf_index_summarize(index, heap, &task);
-		if (task.shows_progress)
-			pgstat_progress_end_command();
-	}
 	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	return done;
 }
@@ -307,7 +271,7 @@ bf_desummarize_range(PG_FUNCTION_ARGS)
 
 	refuse_recovery();
 	index = bf_index_open(PG_GETARG_OID(0), BF_TO_SUMMARIZE, ShareUpdateExclusiveLock, &heap);
-	if (is_usable(index))
+	if (index->rd_index->indisvalid)
 		(void) bf_index_desummarize(index, level, block);
 	bf_index_close(index, heap, ShareUpdateExclusiveLock);
 	PG_RETURN_VOID();

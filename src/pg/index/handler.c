@@ -183,10 +183,8 @@ type_of_values(Relation index, int column)
 }
 
 /*
- * For a column whose items are keys and whose values are of `type`: does `type` have operators that do not use the
- * index? It does if the operator class is for another type, and `type` has an = of its own that is not in the class's
- * family. (For a class for any array or any range the result is false: all arrays share their operators, and so do all
- * ranges.)
+ * Has this type operators that do not use the index? It has if the operator class is for another type, and the type has
+ * an = of its own that is not in the class's family. (All arrays share their operators, and so do all ranges.)
  */
 static bool
 has_other_operators(Relation index, int column, Oid type)
@@ -220,25 +218,13 @@ bf_index_notice_unasked(Relation index)
 	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
 	{
 		Oid			type = type_of_values(index, column);
-		Oid			equality = lookup_type_cache(type, TYPECACHE_EQ_OPR)->eq_opr;
 		const char *name = NameStr(TupleDescAttr(RelationGetDescr(index), column)->attname);
 
-		if (bf_index_has_keys(index, column))
-		{
-			if (has_other_operators(index, column, type))
-				ereport(NOTICE,
-						(errmsg("the operators of type %s do not use the bf index on column \"%s\"", format_type_be(type), name),
-						 errdetail("The operator class is for type %s, whose operators are others.", format_type_be(index->rd_opcintype[column])),
-						 errhint("Index an expression, such as (%s::%s), and ask the same expression.", name, format_type_be(index->rd_opcintype[column]))));
-			continue;
-		}
-		if (op_in_opfamily(equality, index->rd_opfamily[column]))
-			continue;
-		ereport(NOTICE,
-				(errmsg("the = of type %s does not use the bf index on column \"%s\"", format_type_be(type), name),
-				 errdetail("The index has its values as %s, whose = is another one.", format_type_be(index->rd_opcintype[column])),
-				 errhint("Make a class for the type first: CREATE OPERATOR CLASS a_name DEFAULT FOR TYPE %s USING bf AS OPERATOR 1 =; or index an expression, such as lower(%s::text).",
-						 format_type_be(type), name)));
+		if (has_other_operators(index, column, type))
+			ereport(NOTICE,
+					(errmsg("the operators of type %s do not use the bf index on column \"%s\"", format_type_be(type), name),
+					 errdetail("The operator class is for type %s, whose operators are others.", format_type_be(index->rd_opcintype[column])),
+					 errhint("Index an expression, such as (%s::%s), and ask the same expression; or make a class for the type (CREATE OPERATOR CLASS).", name, format_type_be(index->rd_opcintype[column]))));
 	}
 }
 

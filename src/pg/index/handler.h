@@ -30,11 +30,8 @@ extern double bf_index_fpr_option(Relation index, int column);
 extern double bf_index_key_class_fpr(Oid options_function);
 extern int	bf_index_levels_option(Relation index);
 
-/*
- * Was the index built with other options than those of `options`, which is the index itself, or has options that it is
- * to get?
- */
-extern bool bf_index_has_other_options(Relation index, Relation options);
+/* Was the index built with other options than it has now? */
+extern bool bf_index_has_other_options(Relation index);
 extern bytea *bf_index_options(Datum reloptions, bool validate);
 extern bool bf_index_validate(Oid opclass);
 

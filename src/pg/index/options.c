@@ -4,24 +4,12 @@
  */
 #include "index/handler.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/reloptions.h"
-#include "access/table.h"
-#include "catalog/objectaccess.h"
-#include "catalog/pg_class.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 #include "base/call.h"
 #include "base/hints.h"
 #include "index/estimate.h"
-#include "index/attempt.h"
-#include "index/functions.h"
 #include "index/keys.h"
 #include "index/layout.h"
 #include "index/sizes.h"
@@ -39,9 +27,6 @@ static relopt_kind option_kind;
 
 static relopt_enum_elt_def level_names[] = {{"auto", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {"4", 4}, {NULL}};
 
-static object_access_hook_type previous_object_access;
-static void notice_after_alter(ObjectAccessType access, Oid class, Oid object, int column, void *argument);
-
 void
 bf_index_init(void)
 {
@@ -54,8 +39,6 @@ bf_index_init(void)
 					   0, SB_BF_MIN_FPR, SB_BF_MAX_FPR, AccessExclusiveLock);
 	add_enum_reloption(option_kind, "levels", "Number of levels that the index may have", level_names, 0,
 					   "Valid values are \"auto\" and numbers from 1 to 4.", AccessExclusiveLock);
-	previous_object_access = object_access_hook;
-	object_access_hook = notice_after_alter;
 }
 
 static void
@@ -176,79 +159,19 @@ bf_index_declares_own_options(Oid function)
 		info.fn_addr == bf_bytea_gram_class_options;
 }
 
-/* --------------------------------------------------------------------- ALTER INDEX */
-
 bool
-bf_index_has_other_options(Relation index, Relation options)
+bf_index_has_other_options(Relation index)
 {
-	BlockNumber pages = bf_index_pages_per_range_option(options);
-	int			columns = IndexRelationGetNumberOfKeyAttributes(index);
-	double		rates[INDEX_MAX_KEYS];
-	Buffer		buffer;
+	BlockNumber pages = bf_index_pages_per_range_option(index);
+	Buffer		buffer = bf_index_read_page(index, 0);
 	const BfMetaPage *meta;
 	bool		differ;
 
-	for (int column = 0; column < columns; column++)
-		rates[column] = bf_index_fpr_option(options, column);
-	buffer = bf_index_read_page(index, 0);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	meta = bf_index_meta_page(index, BufferGetPage(buffer));
-	differ = meta->levels != bf_index_levels_option(options) || (pages != 0 && meta->pages_per_range != pages);
-	for (int column = 0; column < columns; column++)
-		differ |= meta->column[column].false_positive_rate != rates[column];
+	differ = meta->levels != bf_index_levels_option(index) || (pages != 0 && meta->pages_per_range != pages);
+	for (int column = 0; column < IndexRelationGetNumberOfKeyAttributes(index); column++)
+		differ |= meta->column[column].false_positive_rate != bf_index_fpr_option(index, column);
 	UnlockReleaseBuffer(buffer);
 	return differ;
-}
-
-/* The options that an index has after the command that is running. The cache still has the earlier ones. */
-static bytea *
-new_options(Oid index)
-{
-	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
-	bytea	   *options = NULL;
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(index));
-	scan = systable_beginscan(catalog, ClassOidIndexId, true, SnapshotSelf, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		bool		is_null;
-		Datum		reloptions = heap_getattr(tuple, Anum_pg_class_reloptions, RelationGetDescr(catalog), &is_null);
-
-		options = bf_index_options(is_null ? (Datum) 0 : reloptions, false);
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return options;
-}
-
-static void
-notice_other_options(void *oid)
-{
-	Relation	index = relation_open(*(Oid *) oid, AccessShareLock);	/* SET SCHEMA locks only the table */
-	RelationData altered = *index;
-
-	altered.rd_options = new_options(*(Oid *) oid);
-	if (bf_index_has_other_options(index, &altered))
-		ereport(NOTICE,
-				(errmsg("index \"%s\" keeps the options that it was built with", RelationGetRelationName(index)),
-				 errhint("The new ones take effect with REINDEX INDEX CONCURRENTLY %s.",
-						 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(index)),
-													RelationGetRelationName(index)))));
-	relation_close(index, AccessShareLock);
-}
-
-static void
-notice_after_alter(ObjectAccessType access, Oid class, Oid object, int column, void *argument)
-{
-	FormData_pg_class form;
-
-	if (previous_object_access)
-		previous_object_access(access, class, object, column, argument);
-	if (access == OAT_POST_ALTER && class == RelationRelationId && column == 0 && bf_index_class_form(object, &form) &&
-		form.relkind == RELKIND_INDEX && form.relam == bf_index_am_oid())
-		(void) bf_index_try(notice_other_options, &object);
 }

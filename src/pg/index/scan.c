@@ -130,7 +130,9 @@ bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation index, Rela
 {
 	Condition  *condition = &search->conditions[0];
 	BfPatience	with_groups = {0};
-	Descent		descent = {.index = index, .search = search, .most = UINT64_MAX, .spans = spans, .patience = &with_groups};
+	Descent		descent = {
+		.index = index, .search = search, .most = UINT64_MAX, .spans = spans, .patience = &with_groups
+	};
 	const BfLevel *lowest;
 	BlockNumber pages;
 	BlockNumber covered;

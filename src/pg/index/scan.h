@@ -53,10 +53,10 @@ typedef struct BfSpans
 extern void bf_index_add_span(BfSpans *spans, BlockNumber first, BlockNumber end);
 
 /*
- * Sets *pages to the pages in which a row that the search's snapshot sees and that satisfies its keys may be. If they are
- * more than `most`, the search ends early: then *pages has more than `most` pages, but not all. No range is ruled out for
- * a snapshot that is not an MVCC snapshot. Unless the probe is NULL, it gets the buffers in which the pages of the index
- * were found.
+ * Sets *pages to the pages in which a row that the search's snapshot sees and that satisfies its keys may be. If they
+ * are more than `most`, the search ends early: then *pages has more than `most` pages, but not all. No range is ruled
+ * out for a snapshot that is not an MVCC snapshot. Unless the probe is NULL, it gets the buffers in which the pages of
+ * the index were found.
  *
  * REQUIRES: the caller has locked the heap before it opened the index, and has found the index valid, ready and, if
  * indcheckxmin is set, old enough for the snapshot. It has taken the snapshot before this call, because the heap's
@@ -127,9 +127,9 @@ extern bool bf_index_ask_for_spans(BfSearch *search, AttrNumber column, Relation
  * index, and where its groups lie), and knows in which buffers the pages were last. A probe is of no use any more after
  * the next publication, which may have changed the geometry.
  *
- * bf_index_make_probe() asks as bf_index_ask() does. It also returns a probe in this memory context; NULL if the search or
- * the index does not allow for one. bf_index_ask_probe() sets *pages as bf_index_ask() does. It returns false if the probe
- * cannot tell, or if the search has not hashed its items for an index before. REQUIRES: the caller holds
+ * bf_index_make_probe() asks as bf_index_ask() does. It also returns a probe in this memory context; NULL if the search
+ * or the index does not allow for one. bf_index_ask_probe() sets *pages as bf_index_ask() does. It returns false if the
+ * probe cannot tell, or if the search has not hashed its items for an index before. REQUIRES: the caller holds
  * AccessShareLock on the index, whose file (locator) is still the same.
  */
 extern BfProbe *bf_index_make_probe(BfSearch *search, Relation index, Relation heap, uint64 most, BfSpans *pages,

@@ -170,8 +170,8 @@ extern void bf_index_check_group(Descent *descent, const BfGroup *group, uint64 
 extern void bf_index_prepare_levels(BfSearch *search, int levels);
 
 /*
- * Finds the pages of the heap that may hold matching rows, and counts them in descent->pages. descent->tbm and spans get
- * these pages, unless they are NULL.
+ * Finds the pages of the heap that may hold matching rows, and counts them in descent->pages. descent->tbm and spans
+ * get these pages, unless they are NULL.
  */
 extern void bf_index_find_pages(Descent *descent, BlockNumber heap_blocks);
 

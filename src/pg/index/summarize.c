@@ -60,7 +60,7 @@ bf_index_gets_levels(const BfGeometry *geometry, BlockNumber heap_blocks)
 static void
 show_progress(const BfSummarizer *work, int level, BlockNumber heap_blocks, BlockNumber read)
 {
-	if (!work->shows_progress)
+	if (!work->building)
 		return;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, BF_PHASE_SUMMARIZING + level);
 	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, heap_blocks);
@@ -278,8 +278,7 @@ bf_index_build_upper_levels(Relation index, Relation heap, BfHeapReader *reader,
 		.reader = reader,
 		.building = true,
 		.tape = tape,
-		.workers = workers,
-		.shows_progress = true
+		.workers = workers
 	};
 
 	(void) summarize_upper_levels(&work, task->heap_blocks);
@@ -350,7 +349,7 @@ summarize(const BfSummarizer *work, const BfTask *task)
 int64
 bf_index_summarize(Relation index, Relation heap, const BfTask *task)
 {
-	BfSummarizer	work = {.index = index, .heap = heap, .shows_progress = task->shows_progress};
+	BfSummarizer	work = {.index = index, .heap = heap};
 	MemoryContext context;
 	MemoryContext caller;
 	BfCaller	who_calls;

@@ -18,7 +18,6 @@ typedef struct BfTask
 	BlockNumber block;			/* the range of this block, on `level`; InvalidBlockNumber: all ranges of all levels */
 	int			level;
 	bool		deleted;		/* rows may have gone since the ranges were summarized (remake.h) */
-	bool		shows_progress; /* shows progress in pg_stat_progress_create_index */
 } BfTask;
 
 /*

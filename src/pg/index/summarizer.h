@@ -18,7 +18,6 @@ typedef struct BfSummarizer
 	bool		building;		/* the index is being built: nobody else writes or reads it */
 	BfTape	   *tape;			/* the items of the heap; NULL: they are read from the heap */
 	BfBuildWorkers *workers;	/* workers, which make lines, too; NULL: there are none */
-	bool		shows_progress;
 } BfSummarizer;
 
 /*
