@@ -71,6 +71,6 @@ foreach my $line (split /\n/, StreambloomTap::read_file("$FindBin::Bin/mistakes/
 		ok(!@missing, $sql . ($loaded ? ', with the library loaded' : '')) or diag('lacks ' . join(', ', @missing) . ":\n$answer[2]");
 	}
 }
-cmp_ok($number, '>=', 280, "$number mistakes");
+cmp_ok($number, '>=', 270, "$number mistakes");
 
 done_testing();

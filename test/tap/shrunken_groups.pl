@@ -60,8 +60,14 @@ subtest 'rows were deleted' => sub {
 	vacuum('gone', 2);
 	is($db->sql("SELECT pages('gone_bf')"), $before, 'groups that are as large as necessary stay');
 	$db->sql('DELETE FROM gone WHERE i % 20 <> 0');
-	vacuum('gone');
-	my $after = $db->sql("SELECT pages('gone_bf')");
+	# Under load a VACUUM sometimes finds that the rows are not gone for all sessions yet.
+	my $after = $before;
+	for (my $round = 1; $round <= 5 && $after >= $before / 5; $round++)
+	{
+		vacuum('gone');
+		$after = $db->sql("SELECT pages('gone_bf')");
+		diag("VACUUM $round left $after of $before pages") if $after >= $before / 5;
+	}
 	cmp_ok($after, '<', $before / 5, 'VACUUM replaces the group');
 	is_right($db, 'gone', 'in the new group');
 	is($db->sql("SELECT bool_and(summarized = ranges) FROM bf_index_stats('gone_bf')"), 't', 'all of its ranges are summarized');
@@ -329,11 +335,17 @@ subtest 'on a standby' => sub {
 	is(missed($reader, elements(@new)), 0, 'a session that knows the old group finds the rows of the new one');
 	is(missed($reader, elements(@kept)), 0, 'and those that were there before');
 	$reader->sql('COMMIT');
-	vacuum('copied', 2);
+	# A VACUUM that cannot lock the index at once leaves its file as long as it is to the next one.
+	my $short = "SELECT size('copied_bf') <= pages('copied_bf') + 16";
+	foreach (1 .. 20)
+	{
+		vacuum('copied');
+		last if $_ > 1 && $db->sql($short) eq 't';
+	}
 	OwnCluster::catch_up();
 	local $ENV{PGPORT} = $port;
 	is_right($db, 'copied', 'there');
-	is($db->sql("SELECT size('copied_bf') <= pages('copied_bf') + 16"), 't', 'the file is as short as on the primary');
+	is($db->sql($short), 't', 'the file is as short as on the primary');
 };
 
 subtest 'the server is killed in the middle' => sub {
