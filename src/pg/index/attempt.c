@@ -43,7 +43,7 @@ bf_index_attempt(void (*work) (void *argument), void *argument, bool (*is_answer
 }
 
 /*
- * Mostly bf_index_try() is called for an estimate of the planner. Does this error mean only that there is none? All
+ * bf_index_try() is called for an estimate of the planner. Does this error mean only that there is none? All
  * other errors end the statement: it was cancelled, for example, or memory is short.
  */
 static bool
