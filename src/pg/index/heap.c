@@ -23,6 +23,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "storage/bufpage.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -176,11 +177,26 @@ bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows)
 
 /* ------------------------------------------------------------------ one page */
 
+/*
+ * Sets *tuple to the row version at a normal line pointer of a page of the heap, or of a copy of the page. The row's
+ * bytes are not copied.
+ */
+static void
+find_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
+{
+	ItemId		item = PageGetItemId(page, offset);
+
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	tuple->t_tableOid = RelationGetRelid(heap);
+	ItemPointerSet(&tuple->t_self, block, offset);
+}
+
 /* Row version `i` of the page that was read. */
 static void
 get_tuple(BfHeapReader *reader, BlockNumber block, int i, HeapTuple tuple)
 {
-	bf_index_get_tuple(reader->heap, (Page) reader->page.data, block, reader->offsets[i], tuple);
+	find_tuple(reader->heap, (Page) reader->page.data, block, reader->offsets[i], tuple);
 }
 
 /*
@@ -212,7 +228,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			 */
 			if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 				continue;
-			bf_index_get_tuple(reader->heap, page, block, offset, &tuple);
+			find_tuple(reader->heap, page, block, offset, &tuple);
 			reader->offsets[reader->count] = offset;
 			reader->visibilities[reader->count++] = HeapTupleSatisfiesVacuum(&tuple, reader->oldest_xmin, buffer);
 		}

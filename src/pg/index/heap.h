@@ -10,25 +10,8 @@
 #include "index/horizon.h"
 #include "index/items.h"
 
-#include "access/htup_details.h"
 #include "nodes/execnodes.h"
-#include "storage/bufpage.h"
 #include "utils/snapshot.h"
-
-/*
- * Sets *tuple to the row version at a normal line pointer of a page of the heap, or of a copy of the page. The row's
- * bytes are not copied.
- */
-static inline void
-bf_index_get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
-{
-	ItemId		item = PageGetItemId(page, offset);
-
-	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
-	tuple->t_len = ItemIdGetLength(item);
-	tuple->t_tableOid = RelationGetRelid(heap);
-	ItemPointerSet(&tuple->t_self, block, offset);
-}
 
 typedef struct BfHeapReader BfHeapReader;
 

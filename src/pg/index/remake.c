@@ -339,17 +339,19 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 	for (int i = 0; i < count && goes_on; i++)
 	{
 		Candidate  *candidate = list_nth(list, ((int64) first + i) % count);
-		bool		all[BF_INDEX_MAX_RANGES];
+		bool		whole[BF_INDEX_MAX_RANGES];
 		BfGroup		group;
 
 		/* if nothing was deleted, a range of a large part of the heap is not read */
 		if (candidate->off > 0 || (!deleted && pages_per_range > Max(most, BF_INDEX_DEFAULT_PAGES_PER_RANGE)))
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		memset(all, true, sizeof all);
 		bf_index_find_group(geometry, candidate->level, candidate->first_range, &group);
+		/* a range that the heap does not fill is counted with rows to come */
+		for (uint32 j = 0; j < group.ranges; j++)
+			whole[j] = (uint64) (group.first_range + j + 1) * pages_per_range <= heap_blocks;
 		bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
-		read += correct_by_sample(work, geometry, &group, all, heap_blocks, is_too_large, measure);
+		read += correct_by_sample(work, geometry, &group, whole, heap_blocks, is_too_large, measure);
 		candidate->off = times_too_large(geometry, &group, &measure->items);
 		goes_on = read < most && (deleted || candidate->off > 0);
 	}
