@@ -349,7 +349,7 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 		bf_index_find_group(geometry, candidate->level, candidate->first_range, &group);
 		/* a range that the heap does not fill is counted with rows to come */
 		for (uint32 j = 0; j < group.ranges; j++)
-			whole[j] = (uint64) (group.first_range + j + 1) * pages_per_range <= heap_blocks;
+			whole[j] = group.first_range + j < heap_blocks / pages_per_range;
 		bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
 		read += correct_by_sample(work, geometry, &group, whole, heap_blocks, is_too_large, measure);
 		candidate->off = times_too_large(geometry, &group, &measure->items);
