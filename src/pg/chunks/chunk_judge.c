@@ -60,24 +60,22 @@ judge(ChunkScan *scan, Relation chunk, ChunkVerdict *verdict)
 
 /*
  * Adds all leaf partitions of a partitioned table to the list, and returns it. The table is open and locked. The
- * partitions come from the relation cache. Raises an error if they are not those that the snapshot sees.
+ * partitions come from the relation cache, which keeps what it has returned as long as the table is open. Raises an
+ * error if they are not those that the snapshot sees.
  */
 static List *
 leaf_partitions(Relation parent, List *leaves)
 {
 	PartitionDesc partitions = RelationGetPartitionDesc(parent, true);
-	int			count = partitions->nparts;
-	Oid		   *oids = memcpy(palloc(count * sizeof(Oid) + 1), partitions->oids, count * sizeof(Oid));
-	bool	   *is_leaf = memcpy(palloc(count * sizeof(bool) + 1), partitions->is_leaf, count * sizeof(bool));
 
 	check_stack_depth();
-	chunk_require_children(parent, oids, count, GetActiveSnapshot());
-	for (int i = 0; i < count; i++)
-		if (is_leaf[i])
-			leaves = lappend_oid(leaves, oids[i]);
+	chunk_require_children(parent, partitions->oids, partitions->nparts, GetActiveSnapshot());
+	for (int i = 0; i < partitions->nparts; i++)
+		if (partitions->is_leaf[i])
+			leaves = lappend_oid(leaves, partitions->oids[i]);
 		else
 		{
-			Relation	partition = chunk_try_open(oids[i]);
+			Relation	partition = chunk_try_open(partitions->oids[i]);
 
 			if (partition == NULL)
 				chunk_report_gone(parent);

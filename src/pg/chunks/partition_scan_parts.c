@@ -124,7 +124,7 @@ is_unchanged(const PartitionScanTable *entry)
 	PartitionDesc now = RelationGetPartitionDesc(table, true);
 	bool		result = now == entry->partitions ||
 		(now->nparts == entry->partitions->nparts &&
-		 memcmp(now->oids, entry->partitions->oids, now->nparts * sizeof(Oid)) == 0);
+		 (now->nparts == 0 || memcmp(now->oids, entry->partitions->oids, now->nparts * sizeof(Oid)) == 0));
 
 	table_close(table, NoLock);
 	return result;
