@@ -261,6 +261,19 @@ FETCH ALL FROM c;
 ROLLBACK;
 SELECT ask(4007);
 
+-- what a snapshot that does not see a partition has found out about it is not for one that sees it with older storage
+BEGIN;
+DECLARE before CURSOR FOR SELECT k, a FROM chunk_scan(NULL::p, 'a', 60007);
+CREATE TABLE p_66 PARTITION OF p FOR VALUES IN (66);
+INSERT INTO p VALUES (66, 1, 60007);
+DECLARE after CURSOR FOR SELECT k, a FROM chunk_scan(NULL::p, 'a', 60007);
+SAVEPOINT s;
+TRUNCATE p_66;
+RELEASE s;
+FETCH ALL FROM before;
+FETCH ALL FROM after;
+ROLLBACK;
+
 -- REPEATABLE READ and SERIALIZABLE see their own rows
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT ask(14001), ask(7);

@@ -75,4 +75,9 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM hits WHERE status = 200;
 SELECT count(*) FROM hits WHERE status = 200;
 SELECT count(*) FROM hits WHERE host = ANY (ARRAY(SELECT generate_series(1::bigint, 300)));
 
+-- more items than are asked about
+SET max_parallel_workers_per_gather = 0;
+SELECT count(*), count(DISTINCT host) FROM hits WHERE host = ANY (ARRAY(SELECT generate_series(1000::bigint, 66535)));
+SELECT count(*), count(DISTINCT host) FROM hits WHERE host = ANY (ARRAY(SELECT generate_series(1000::bigint, 66536)));
+
 DROP TABLE hits;

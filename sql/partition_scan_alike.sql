@@ -285,6 +285,13 @@ TRUNCATE empty_1;
 SELECT outcome('INSERT INTO empty VALUES (2, 3)', 'off') AS plain, outcome('INSERT INTO empty VALUES (2, 3)', 'always') AS node;
 ROLLBACK;
 
+-- a partition that the transaction had locked before
+BEGIN;
+LOCK TABLE empty_2;
+SELECT command, outcome(command, 'off') AS plain, outcome(command, 'always') AS node
+FROM unnest(ARRAY['DROP TABLE empty_2', 'TRUNCATE empty_2', 'INSERT INTO empty VALUES (2, 3)']) command;
+ROLLBACK;
+
 -- a table whose last partition is gone
 CREATE TABLE bare (k int, v int) PARTITION BY LIST (k);
 CREATE TABLE bare_1 PARTITION OF bare FOR VALUES IN (1);

@@ -1,4 +1,4 @@
--- skip_hash: arrays that sequential scans below Skip compare with are tested by hash, with the same result
+-- skip_hash: arrays that PartitionScan and scans below Skip compare with are tested by hash, with the same result
 
 LOAD 'streambloom';
 SET streambloom.enable_partition_scan = off;
@@ -119,5 +119,18 @@ PREPARE wide(int[]) AS SELECT count(*), sum(id) FROM wide WHERE n = ANY ($1);
 EXECUTE wide('{1,3,5,7,501,503,505,601,1001,1003,1005,1501,1503,7999}');
 RESET jit_above_cost;
 SET jit = off;
+
+
+-- PartitionScan: a parameter, an array for each row outside, which is another one in the second scan, and NULL in it
+SET streambloom.enable_partition_scan = always;
+DEALLOCATE wide;
+PREPARE wide(int[]) AS SELECT count(*), sum(id) FROM wide WHERE n = ANY ($1);
+EXECUTE wide('{1,3,5,7,501,503,505,601,1001,1003,1005,1501,1503,7999}');
+SELECT line FROM plan_lines('EXECUTE wide(''{1,3,5,7,501,503,505,601,1001,1003,1005,1501,1503,7999}'')', true) line WHERE line ~ 'PartitionScan|Array';
+SELECT lists.*, found.* FROM (VALUES (1, 12, 1), (990, 1100, 7), (1, 3, 1)) lists (a, b, step),
+	LATERAL (SELECT count(*), sum(id) FROM wide WHERE n = ANY (ARRAY(SELECT nullif(i, b) FROM generate_series(a, b, step) i))) found;
+SET streambloom.enable_partition_scan = off;
+SELECT lists.*, found.* FROM (VALUES (1, 12, 1), (990, 1100, 7), (1, 3, 1)) lists (a, b, step),
+	LATERAL (SELECT count(*), sum(id) FROM wide WHERE n = ANY (ARRAY(SELECT nullif(i, b) FROM generate_series(a, b, step) i))) found;
 
 DROP SCHEMA skip_hash CASCADE;

@@ -9,10 +9,11 @@
  *   waits for this lock and takes the messages in. The messages make the entry of the index stale. (A lock on the
  *   table would not be enough: REINDEX INDEX locks only the index in this mode. Nor would it be enough to take in
  *   messages without a lock: a commit is visible before its messages are sent.)
- * - *The storage is the one that the snapshot sees.* For chunk_scan(), an entry was checked for a snapshot. (For the
- *   two nodes see below: they need no order of snapshots.) Another snapshot may use the entry only if it surely sees
- *   all that this one sees (sees_all()), and if no message has made the entry stale. The own transaction may have
- *   changed the storage too, while it had a cursor open: the cursor's snapshot has an earlier command number.
+ * - *The storage is the one that the snapshot sees.* For chunk_scan(), an entry was checked for a snapshot that sees
+ *   the chunk. (For the two nodes see below: they need no order of snapshots.) Another snapshot may use the entry only
+ *   if it surely sees all that this one sees (sees_all()), and if no message has made the entry stale. The own
+ *   transaction may have changed the storage too, while it had a cursor open: the cursor's snapshot has an earlier
+ *   command number.
  * - *Writers still enter their rows in the index.* DROP INDEX CONCURRENTLY and REINDEX CONCURRENTLY first make the
  *   index invalid, in a transaction of its own. This transaction has sent its messages before any writer leaves the
  *   index out. A session that has not seen these messages has a snapshot that is older than the rows of such writers.

@@ -119,8 +119,9 @@ open_chunk(ChunkScan *scan, Oid oid)
 
 	if (chunk == NULL)
 		chunk_report_gone(scan->parent);
+	/* what a snapshot knows that does not see the chunk is not for one that sees it, maybe with older storage */
 	if (scan->clause != NULL)
-		chunk_require_storage(chunk, GetActiveSnapshot());
+		scan->index_clause.cached &= chunk_require_storage(chunk, GetActiveSnapshot());
 	if (scan->stay_locked && ((RELATION_IS_OTHER_TEMP(chunk) && chunk != scan->parent) ||
 							  chunk->rd_rel->relkind == RELKIND_PARTITIONED_TABLE))
 	{

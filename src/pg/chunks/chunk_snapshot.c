@@ -34,14 +34,20 @@ chunk_report_gone(Relation parent)
 }
 
 /*
- * Is `row`, the newest version of a row of pg_class, surely the version that the snapshot sees? The result is also
- * false if the current transaction has written the row, before or after the snapshot was taken.
+ * Sets *row to the newest row of pg_class. Is it surely the one that the snapshot sees? The result is also false if the
+ * current transaction has written the row, before or after the snapshot was taken.
  */
 static bool
-sees_newest(HeapTuple row, Snapshot snapshot)
+sees_newest(Oid oid, Snapshot snapshot, FormData_pg_class *row)
 {
-	TransactionId writer = HeapTupleHeaderGetXmin(row->t_data);
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
+	TransactionId writer;
 
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	writer = HeapTupleHeaderGetXmin(tuple->t_data);
+	memcpy(row, GETSTRUCT(tuple), CLASS_TUPLE_SIZE);
+	ReleaseSysCache(tuple);
 	return !TransactionIdIsCurrentTransactionId(writer) && !XidInMVCCSnapshot(writer, snapshot);
 }
 
@@ -64,22 +70,20 @@ class_row_of_snapshot(Oid oid, Snapshot snapshot, FormData_pg_class *row)
 	return HeapTupleIsValid(tuple);
 }
 
-void
+bool
 chunk_require_storage(Relation relation, Snapshot snapshot)
 {
-	HeapTuple	newest;
-	FormData_pg_class seen;
-	bool		same;
+	const Oid	oid = RelationGetRelid(relation);
+	FormData_pg_class row;
+	bool		is_seen;
 
-	if (!RELKIND_HAS_STORAGE(relation->rd_rel->relkind))
-		return;
-	newest = SearchSysCache1(RELOID, ObjectIdGetDatum(RelationGetRelid(relation)));
-	same = HeapTupleIsValid(newest) && sees_newest(newest, snapshot);
-	if (HeapTupleIsValid(newest))
-		ReleaseSysCache(newest);
-	if (same || !class_row_of_snapshot(RelationGetRelid(relation), snapshot, &seen) ||
-		(seen.relfilenode == relation->rd_rel->relfilenode && seen.reltablespace == relation->rd_rel->reltablespace))
-		return;
+	if (!RELKIND_HAS_STORAGE(relation->rd_rel->relkind) || sees_newest(oid, snapshot, &row))
+		return true;
+	is_seen = class_row_of_snapshot(oid, snapshot, &row);
+	if (is_seen ?
+		row.relfilenode == relation->rd_rel->relfilenode && row.reltablespace == relation->rd_rel->reltablespace :
+		relation->rd_rel->relkind != RELKIND_MATVIEW)
+		return is_seen;
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 			 errmsg("could not read \"%s\" because it was truncated or rewritten after the query's snapshot was taken",
@@ -176,7 +180,13 @@ tree_of_snapshot(Oid root, Snapshot snapshot)
 		ListCell   *cell;
 
 		foreach(cell, level)
-			next = list_concat(next, children_of_snapshot(lfirst_oid(cell), snapshot));
+		{
+			FormData_pg_class row;
+
+			/* who adds a child sets relhassubclass; it is cleared in a later transaction than the one that took the last */
+			if (!sees_newest(lfirst_oid(cell), snapshot, &row) || row.relhassubclass)
+				next = list_concat(next, children_of_snapshot(lfirst_oid(cell), snapshot));
+		}
 		list_sort(next, list_oid_cmp);
 		list_deduplicate_oid(next);
 		tree = list_concat_copy(tree, next);
@@ -198,7 +208,7 @@ chunk_lock_tree(Relation parent, Snapshot snapshot)
 	{
 		Relation	relation = relation_open(lfirst_oid(cell), NoLock);
 
-		chunk_require_storage(relation, snapshot);
+		(void) chunk_require_storage(relation, snapshot);
 		relation_close(relation, NoLock);
 	}
 	return relations;

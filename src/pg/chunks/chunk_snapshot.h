@@ -8,7 +8,10 @@
  *
  * A relation that the snapshot does not see at all is accepted. It was created after the snapshot was taken, and its
  * rows were written still later. So the snapshot sees none of them (but for rows of COPY FREEZE, which all snapshots
- * see).
+ * see). A materialized view is not: all snapshots see what REFRESH writes.
+ *
+ * Not noticed is a TRUNCATE of a table that the own transaction has made or truncated before: it keeps the storage, and
+ * no catalog says that it is empty now. So a cursor that was declared before that finds no row of this table.
  */
 #ifndef STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
 #define STREAMBLOOM_PG_CHUNK_SNAPSHOT_H
@@ -20,10 +23,10 @@
 #include "utils/snapshot.h"
 
 /*
- * Checks that the relation's storage is the one that the snapshot sees. REQUIRES: the relation is locked, and the
- * snapshot is active.
+ * Checks that the relation's storage is the one that the snapshot sees. Returns false if the snapshot does not see the
+ * relation at all. REQUIRES: the relation is locked, and the snapshot is active.
  */
-extern void chunk_require_storage(Relation relation, Snapshot snapshot);
+extern bool chunk_require_storage(Relation relation, Snapshot snapshot);
 
 /*
  * Checks that the snapshot sees these children or partitions of a table, and no others. REQUIRES: the table is

@@ -25,6 +25,7 @@
 #include "nodes/plannodes.h"
 #include "partitioning/partdefs.h"
 
+#include "chunks/array_hash.h"
 #include "chunks/ask.h"
 
 /* streambloom.enable_partition_scan */
@@ -158,6 +159,7 @@ typedef struct PartitionScanState
 	List	   *searches;
 	ChunkQuestion comparisons;	/* all custom_exprs */
 	ChunkQuestion question;		/* those that are asked about: the first parts of `comparisons` */
+	ChunkHashed hashed;
 	Bitmapset  *parameters;		/* those on which the questions and pruning depend */
 	PartitionPruneState *pruning;
 	int		   *subplans;		/* numbers of the partitions that early pruning has left, in this order */

@@ -163,7 +163,7 @@ find_changed(const PartitionScanState *state)
 	return changed;
 }
 
-/* In an ordinary plan the command would have been refused with this error. */
+/* In an ordinary plan the command would have been refused with this error, unless it was LOCK TABLE. */
 static void
 refuse_changes(const PartitionScanState *state)
 {
@@ -205,7 +205,6 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	for (int i = 0; i < state->count; i++)
 		state->subplans[i] = i;
 	state->command = GetCurrentCommandId(false);
-	state->changed = find_changed(state);
 	if (pruning != NULL && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
 		begin_pruning(state, pruning, offset);
 
@@ -226,6 +225,10 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
 	state->question = state->comparisons;
 	state->question.count = lfourth_int(numbers);
+	/* while these are open PostgreSQL refuses to change them */
+	state->changed = find_changed(state);
+	for (int at = -1; (at = bms_next_member(state->changed, at)) >= 0;)
+		(void) open_partition(state, at);
 	state->parameters = bms_add_members(state->parameters, bms_intersect(pull_paramids((Expr *) plan->custom_exprs),
 																		 plan->scan.plan.allParam));
 }
@@ -334,6 +337,8 @@ decide(PartitionScanState *state)
 		open_all(state);
 	prune(state);
 	ask(state);
+	chunk_forget_hashed(&state->hashed);
+	chunk_hash_arrays(&state->hashed, &state->comparisons, &state->css.ss.ps);
 	state->decided = true;
 }
 
@@ -495,4 +500,6 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (asked != NIL && state->read_total > 0)
 		ExplainPropertyText("Read Because", chunk_counts_text(chunk_reason_names, state->because, CHUNK_REASONS), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, state->in_vain, es);
+	if (state->hashed.hashed != NIL)
+		ExplainPropertyText("Array Tested", "by hash", es);
 }

@@ -7,7 +7,6 @@
  *   skip_paths.c     makes the paths above the planner's paths of a table, and their plans
  *   skip_exec.c      runs the node
  *   skip_ask.c       asks the indexes
- *   skip_hash.c      has = ANY (array) tested by hash in the scan below
  *   skip_explain.c   says what was asked, and what it gained
  */
 #ifndef STREAMBLOOM_PG_SKIP_H
@@ -19,6 +18,7 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
+#include "chunks/array_hash.h"
 #include "chunks/ask.h"
 
 /* streambloom.enable_skip: the nodes Skip and JoinKeys. Plans that are kept only pass rows on while it is off. */
@@ -89,9 +89,7 @@ typedef struct SkipState
 	BfSpans		left;			/* the pages of SKIP_SOME */
 	uint32		next;			/* the number of the span that is begun next */
 	bool		limited;		/* the scan below was limited; after a rescan it begins at its last span */
-	List	   *hashed;			/* what skip_hash_arrays() has changed */
-	MemoryContext hashing;		/* in which these are; NULL: there was none yet */
-	bool		hashed_before;	/* not in this scan, but in an earlier one */
+	ChunkHashed hashed;
 	ExecProcNodeMtd own;		/* the node's function while rows are passed on without it; otherwise NULL */
 
 	/* for EXPLAIN ANALYZE */
@@ -120,13 +118,6 @@ typedef struct SkipShared
 } SkipShared;
 
 extern SkipShared *skip_shared_of(EState *estate);
-
-/*
- * Makes the scan below test its conditions "= ANY (array)" by hash, where skip_ask() has evaluated the array, and it
- * has enough elements. skip_forget_hashed() undoes this; it is called before the next scan.
- */
-extern void skip_hash_arrays(SkipState *state);
-extern void skip_forget_hashed(SkipState *state);
 
 extern void skip_explain(CustomScanState *node, List *ancestors, struct ExplainState *es);
 

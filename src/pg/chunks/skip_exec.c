@@ -199,7 +199,7 @@ decide(SkipState *state)
 	if (outerPlanState(node) == NULL)
 		refuse_dropped(plan_below(state));
 	begin_below(state);
-	skip_hash_arrays(state);
+	chunk_hash_arrays(&state->hashed, &state->question, outerPlanState(node));
 	/* a rescan that is still due would remove the limits */
 	if (outerPlanState(node)->chgParam != NULL)
 		ExecReScan(outerPlanState(node));
@@ -235,7 +235,7 @@ skip_rescan(CustomScanState *node)
 	SkipState  *state = (SkipState *) node;
 
 	state->decided = false;
-	skip_forget_hashed(state);
+	chunk_forget_hashed(&state->hashed);
 	if (state->own != NULL)
 		ExecSetExecProcNode(&node->ss.ps, state->own);
 	state->own = NULL;

@@ -324,14 +324,18 @@ is_of_bf(const Path *path)
 }
 
 /*
- * Is the node of use above this path? A bitmap scan by a bf index finds out itself that there is nothing. There it is
- * of use for a child, whose scan it keeps from being initialized, and for arrays.
+ * Is the node of use above this path? Above the scan of a child it is: it keeps the scan from being initialized. A
+ * bitmap scan by a bf index finds out itself that there is nothing; there it is of use for arrays. To fetch a few rows
+ * by another index takes no longer than to ask.
  */
 static bool
 is_of_use(const RelOptInfo *rel, const Path *path, const Asked *asked)
 {
-	return IS_OTHER_REL(rel) || asked->has_array || !IsA(path, BitmapHeapPath) ||
-		!is_of_bf(((const BitmapHeapPath *) path)->bitmapqual);
+	if (IS_OTHER_REL(rel))
+		return true;
+	if (IsA(path, IndexPath))
+		return ((const IndexPath *) path)->indexselectivity * rel->tuples > FEW_ROWS;
+	return asked->has_array || !IsA(path, BitmapHeapPath) || !is_of_bf(((const BitmapHeapPath *) path)->bitmapqual);
 }
 
 /* Returns the paths with Skips above those that can have one. */

@@ -69,11 +69,15 @@ add_untrusted(BfViewer *viewer, const BfFilterPage *content, Mask *untrusted, Ma
 
 /* --------------------------------------------------------- a search going down */
 
-/* Is the condition asked on this level? */
+/*
+ * Is the condition asked on this level? With more than MOST_CARRIED values nearly every range has one of them, or its
+ * filter says so; keys leave more out the more they are.
+ */
 static inline bool
 is_asked(const Condition *condition, int level)
 {
-	return !condition->unknown && (level == 0 || condition->count <= MOST_CARRIED);
+	return !condition->unknown &&
+		(condition->count <= MOST_CARRIED || (level == 0 && condition->by_keys != NULL));
 }
 
 /* Notes that an item may be in the ranges of the group that are both in the mask and in the candidates. */
@@ -197,7 +201,7 @@ allow_items(Descent *descent, int level, int number, uint32 first, const Mask *c
 	{
 		if (condition->by_keys != NULL)
 			condition->with[i] = *any;
-		if (condition->count <= MOST_CARRIED && level > 0)
+		if (level > 0)
 			note_item(descent, level, number, candidates, any, i);
 	}
 }
@@ -221,7 +225,6 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 {
 	const Condition *condition = &descent->search->conditions[number];
 	const BfParameters *parameters = bf_index_parameters(descent->geometry, group->level, condition->column);
-	const bool	carried = condition->count <= MOST_CARRIED;
 	BlockNumber page = InvalidBlockNumber;
 	Buffer		buffer = InvalidBuffer;
 	Mask		untrusted;
@@ -240,7 +243,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		BfFilterPage *content;
 		Mask		mask;
 
-		if (carried && (items[i / 64] >> i % 64 & 1) == 0)
+		if (condition->count <= MOST_CARRIED && (items[i / 64] >> i % 64 & 1) == 0)
 			continue;
 		if (page != line / group->positions)
 		{
@@ -269,7 +272,7 @@ check_condition(Descent *descent, const BfGroup *group, int number, const ItemSe
 		mask = unread;
 		sb_bf_lines_containing(bf_index_position(content, line % group->positions), group->ranges, parameters->hashes,
 							   hash, mask.words);
-		if (carried && group->level > 0)
+		if (group->level > 0)
 			note_item(descent, group->level, number, candidates, &mask, i);
 		for (int word = 0; word < MASK_WORDS; word++)
 			any.words[word] |= mask.words[word];

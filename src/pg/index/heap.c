@@ -182,7 +182,7 @@ bf_index_add_rows(BfHeapReader *reader, double live_rows, double rows)
  * bytes are not copied.
  */
 static void
-find_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
+get_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, HeapTuple tuple)
 {
 	ItemId		item = PageGetItemId(page, offset);
 
@@ -190,13 +190,6 @@ find_tuple(Relation heap, Page page, BlockNumber block, OffsetNumber offset, Hea
 	tuple->t_len = ItemIdGetLength(item);
 	tuple->t_tableOid = RelationGetRelid(heap);
 	ItemPointerSet(&tuple->t_self, block, offset);
-}
-
-/* Row version `i` of the page that was read. */
-static void
-get_tuple(BfHeapReader *reader, BlockNumber block, int i, HeapTuple tuple)
-{
-	find_tuple(reader->heap, (Page) reader->page.data, block, reader->offsets[i], tuple);
 }
 
 /*
@@ -228,7 +221,7 @@ read_page(BfHeapReader *reader, BlockNumber block)
 			 */
 			if (!ItemIdIsNormal(PageGetItemId(page, offset)))
 				continue;
-			find_tuple(reader->heap, page, block, offset, &tuple);
+			get_tuple(reader->heap, page, block, offset, &tuple);
 			reader->offsets[reader->count] = offset;
 			reader->visibilities[reader->count++] = HeapTupleSatisfiesVacuum(&tuple, reader->oldest_xmin, buffer);
 		}
@@ -371,7 +364,7 @@ visit_row(BfHeapReader *reader, BlockNumber block, int i, void (*add) (const BfR
 	HTSV_Result visibility = reader->visibilities[i];
 	HeapTupleData tuple;
 
-	get_tuple(reader, block, i, &tuple);
+	get_tuple(reader->heap, reader->page.data, block, reader->offsets[i], &tuple);
 	if (is_live(tuple.t_data, visibility))
 		reader->live_rows++;
 	if (leave_out(reader, &tuple, visibility) || !find_items(reader, &tuple))
@@ -417,7 +410,7 @@ bf_index_read_committed_rows(BfHeapReader *reader, BlockNumber block, Snapshot s
 		HeapTupleData tuple;
 		BfRow		row;
 
-		get_tuple(reader, block, i, &tuple);
+		get_tuple(reader->heap, reader->page.data, block, reader->offsets[i], &tuple);
 		if (visibility == HEAPTUPLE_INSERT_IN_PROGRESS || leave_out(reader, &tuple, visibility) ||
 			!was_committed(tuple.t_data, snapshot))
 			continue;

@@ -183,13 +183,13 @@ static void
 measure_whole_ranges(Relation index, const BfGeometry *geometry, const BfGroup *group, BlockNumber heap_blocks,
 					 BlockNumber pages, BfGroupMeasure *measure)
 {
-	const uint32 whole = heap_blocks / geometry->level[group->level].pages_per_range;
+	/* unsigned: a range before the group has a large number */
+	const uint32 last = heap_blocks / geometry->level[group->level].pages_per_range - group->first_range;
 
 	bf_index_measure_group(index, geometry, group, pages, measure);
 	for (int column = 0; column < group->columns; column++)
-		if (whole >= group->first_range && whole - group->first_range < group->ranges &&
-			is_known(measure->items.of[column][whole - group->first_range]))
-			measure->items.of[column][whole - group->first_range] = -1;
+		if (last < group->ranges && is_known(measure->items.of[column][last]))
+			measure->items.of[column][last] = -1;
 }
 
 double
@@ -264,13 +264,12 @@ samples_of(const BfGroup *group)
 
 /*
  * Counts the items of some of the ranges that are marked in ranges[], spread over them, from a random one on. Takes the
- * others of these to differ by the same factor from what their bits tell, and corrects *measure. Stops when
- * go_on(), unless NULL, returns false. Returns the number of pages that were read.
+ * others of these to differ by the same factor from what their bits tell, and corrects *measure. Stops if the group is
+ * not too large, where that is asked for. Returns the number of pages that were read.
  */
 static double
 correct_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const BfGroup *group, const bool *ranges,
-				  BlockNumber heap_blocks, bool (*go_on) (const BfGeometry *, const BfGroup *, const BfItems *),
-				  BfGroupMeasure *measure)
+				  BlockNumber heap_blocks, bool while_too_large, BfGroupMeasure *measure)
 {
 	const BfItems by_bits = measure->items;
 	const BlockNumber pages_per_range = geometry->level[group->level].pages_per_range;
@@ -286,13 +285,15 @@ correct_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const Bf
 		if (ranges[i] && (uint64) (group->first_range + i) * pages_per_range < heap_blocks)
 			candidates[count++] = i;
 	samples = Min(count, samples_of(group));
-	for (uint32 i = 0; i < samples && (i == 0 || go_on == NULL || go_on(geometry, group, &measure->items)); i++)
+	for (uint32 i = 0; i < samples; i++)
 	{
 		const uint32 from = i * count / samples;
 		const uint32 last = (i + 1) * count / samples - 1;
 		const uint32 range = candidates[pg_prng_uint64_range(&pg_global_prng_state, from, last)];
 		double		counts[INDEX_MAX_KEYS];
 
+		if (i > 0 && while_too_large && times_too_large(geometry, group, &measure->items) == 0)
+			break;
 		read += bf_index_count_range(work, geometry, group->level, group->first_range + range, heap_blocks, counts);
 		counted[range] = true;
 		for (int column = 0; column < group->columns; column++)
@@ -311,12 +312,6 @@ correct_by_sample(const BfSummarizer *work, const BfGeometry *geometry, const Bf
 		}
 	}
 	return read;
-}
-
-static bool
-is_too_large(const BfGeometry *geometry, const BfGroup *group, const BfItems *items)
-{
-	return times_too_large(geometry, group, items) > 0;
 }
 
 /*
@@ -351,7 +346,7 @@ sample_groups(const BfSummarizer *work, const BfGeometry *geometry, BlockNumber 
 		for (uint32 j = 0; j < group.ranges; j++)
 			whole[j] = group.first_range + j < heap_blocks / pages_per_range;
 		bf_index_measure_group(work->index, geometry, &group, BF_PAGES_THAT_TELL, measure);
-		read += correct_by_sample(work, geometry, &group, whole, heap_blocks, is_too_large, measure);
+		read += correct_by_sample(work, geometry, &group, whole, heap_blocks, true, measure);
 		candidate->off = times_too_large(geometry, &group, &measure->items);
 		goes_on = read < most && (deleted || candidate->off > 0);
 	}
@@ -469,7 +464,7 @@ summarize_too_full(const BfSummarizer *work, const BfGeometry *geometry, const B
 	{
 		uint32		lines[INDEX_MAX_KEYS];
 
-		read = correct_by_sample(work, geometry, group, too_full, heap_blocks, NULL, measure);
+		read = correct_by_sample(work, geometry, group, too_full, heap_blocks, false, measure);
 		(void) lines_needed(geometry, group, &measure->items, lines);
 		*done = false;
 		if (!fits(group, lines))
@@ -542,7 +537,7 @@ remake_group(const BfSummarizer *work, const Candidate *candidate, BlockNumber h
 		if (group.level == 0)
 			read += count_all(work, geometry, &group, heap_blocks, &measure->items);
 		else
-			read += correct_by_sample(work, geometry, &group, again, heap_blocks, NULL, measure);
+			read += correct_by_sample(work, geometry, &group, again, heap_blocks, false, measure);
 		(void) lines_needed(geometry, &group, &measure->items, lines);
 		if (may_divide)
 			bf_index_plan_division(geometry, &group, &measure->items, plan);

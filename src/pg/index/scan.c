@@ -111,17 +111,17 @@ bf_index_ask(BfSearch *search, Relation index, Relation heap, BfProbe *probe, ui
 
 /*
  * The expected share of the ranges of level 0 that say "maybe" to one of `items` items although they have none of the
- * items. A range is asked about an item only if the ranges above say "maybe" too. But with more than MOST_CARRIED items
- * only level 0 is asked.
+ * items. A range is asked about an item only if the ranges above say "maybe" too. More than MOST_CARRIED items are not
+ * asked.
  */
 static double
 expected_in_vain(const BfGeometry *geometry, int column, double items)
 {
 	double		rate = geometry->column[column].false_positive_rate;
 
-	for (int level = 1; level < geometry->levels && items <= MOST_CARRIED; level++)
+	for (int level = 1; level < geometry->levels; level++)
 		rate *= geometry->upper.false_positive_rate;
-	return -expm1(items * log1p(-Min(rate, 0.999)));
+	return items > MOST_CARRIED ? 1 : -expm1(items * log1p(-Min(rate, 0.999)));
 }
 
 bool

@@ -60,8 +60,9 @@ typedef struct Condition
 } Condition;
 
 /*
- * The items that a range may have are carried from level to level, as one bit for each item of a condition. A
- * condition with more items than this is asked on level 0 only: the bits for a group would take more than a megabyte.
+ * The items that a range may have are carried from level to level, as one bit for each item of a condition. Of a
+ * condition with more items than this the bits for a group would take more than a megabyte: values are not asked, keys
+ * on level 0 only.
  */
 #define MOST_CARRIED 65536
 

@@ -1,12 +1,12 @@
 /*
- * skip_hash.c: conditions "column = ANY (array)" of the scan below a Skip are tested by hash.
+ * array_hash.c: conditions "column = ANY (array)" of a scan are tested by hash (see array_hash.h).
  *
  * PostgreSQL itself does so only if the array is a constant with nine elements or more, and of the column's type. If
  * the array is a parameter or the result of a subquery, each row is compared with one element after the other, and so
  * is each row of a lossy page of a bitmap: with a thousand keys 820 ms in place of 30. When a scan begins, the value
  * is known. So the condition is compiled anew, with the value in place of the expression. The plan stays as it is.
  */
-#include "chunks/skip.h"
+#include "chunks/array_hash.h"
 
 #include "access/stratnum.h"
 #include "catalog/pg_proc.h"
@@ -20,11 +20,13 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "chunks/skip.h"
+
 /* An array with fewer elements is not worth a hash table. This is PostgreSQL's MIN_ARRAY_SIZE_FOR_HASHED_SAOP. */
 #define FEWEST_ELEMENTS 9
 
 /*
- * PostgreSQL keeps a hash table until the execution ends, some 30 bytes for each element. So the Skips of an execution
+ * PostgreSQL keeps a hash table until the execution ends, some 30 bytes for each element. So the scans of an execution
  * together have only so many elements hashed in later scans than their first.
  */
 #define MOST_HASHED_AGAIN 100000
@@ -42,7 +44,9 @@ typedef OpBtreeInterpretation Family;
 
 typedef struct Replacements
 {
-	const SkipState *state;
+	const ChunkHashed *state;
+	const ChunkQuestion *question;
+	PlanState  *scan;
 	bool		done;			/* an expression was replaced */
 } Replacements;
 
@@ -72,10 +76,10 @@ find_array(const ChunkQuestion *question, const Node *expression)
 
 /* Returns the value of an argument as a Const, if it is an array that is worth a hash table; otherwise NULL. */
 static Const *
-constant_of(const SkipState *state, const Node *expression)
+constant_of(const Replacements *replacements, const Node *expression)
 {
-	const ChunkQuestion *comparison = find_array(&state->question, expression);
-	SkipShared *shared = skip_shared_of(state->css.ss.ps.state);
+	const ChunkQuestion *comparison = find_array(replacements->question, expression);
+	SkipShared *shared = skip_shared_of(replacements->scan->state);
 	ArrayType  *array;
 	int			count;
 
@@ -83,7 +87,7 @@ constant_of(const SkipState *state, const Node *expression)
 		return NULL;
 	array = DatumGetArrayTypePCopy(comparison->value);
 	count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	if (count < FEWEST_ELEMENTS || (state->hashed_before && (shared->hashed_again += count) > MOST_HASHED_AGAIN))
+	if (count < FEWEST_ELEMENTS || (replacements->state->before && (shared->hashed_again += count) > MOST_HASHED_AGAIN))
 		return NULL;
 	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), -1,
 					 PointerGetDatum(array), false, false);
@@ -142,7 +146,7 @@ replace_arrays(Node *node, Replacements *replacements)
 	if (IsA(node, ScalarArrayOpExpr) && ((ScalarArrayOpExpr *) node)->useOr &&
 		!OidIsValid(((ScalarArrayOpExpr *) node)->hashfuncid))
 	{
-		Const	   *constant = constant_of(replacements->state, lsecond(((ScalarArrayOpExpr *) node)->args));
+		Const	   *constant = constant_of(replacements, lsecond(((ScalarArrayOpExpr *) node)->args));
 
 		if (constant != NULL)
 		{
@@ -159,11 +163,11 @@ replace_arrays(Node *node, Replacements *replacements)
 	return expression_tree_mutator(node, replace_arrays, replacements);
 }
 
-/* Compiles a condition of the scan below anew if an array in it can be replaced. */
+/* Compiles a condition of the scan anew if an array in it can be replaced. */
 static void
-hash(SkipState *state, List *condition, ExprState **place)
+hash(ChunkHashed *state, const ChunkQuestion *question, PlanState *scan, List *condition, ExprState **place)
 {
-	Replacements replacements = {.state = state};
+	Replacements replacements = {.state = state, .question = question, .scan = scan};
 	Hashed	   *hashed;
 
 	/* a SubPlan would be initialized anew in each scan, and stays in the executor's lists */
@@ -174,36 +178,36 @@ hash(SkipState *state, List *condition, ExprState **place)
 		return;
 	hashed = palloc(sizeof(Hashed));
 	*hashed = (Hashed) {place, *place};
-	*place = ExecInitQual(condition, outerPlanState(state));
+	*place = ExecInitQual(condition, scan);
 	state->hashed = lappend(state->hashed, hashed);
 }
 
 void
-skip_hash_arrays(SkipState *state)
+chunk_hash_arrays(ChunkHashed *state, const ChunkQuestion *question, PlanState *scan)
 {
-	PlanState  *below = outerPlanState(state);
-	EState	   *estate = state->css.ss.ps.state;
+	EState	   *estate = scan->state;
 	const int	jit = estate->es_jit_flags;
 	MemoryContext caller;
 
-	if (find_array(&state->question, NULL) == NULL)
+	if (find_array(question, NULL) == NULL)
 		return;
 	/* LLVM takes 15 ms to compile a condition, which pays once at most */
-	if (state->hashing == NULL)
-		state->hashing = AllocSetContextCreate(estate->es_query_cxt, "arrays tested by hash", ALLOCSET_SMALL_SIZES);
+	if (state->context == NULL)
+		state->context = AllocSetContextCreate(estate->es_query_cxt, "arrays tested by hash", ALLOCSET_SMALL_SIZES);
 	else
 		estate->es_jit_flags = 0;
-	caller = MemoryContextSwitchTo(state->hashing);
-	hash(state, below->plan->qual, &below->qual);
-	if (IsA(below, BitmapHeapScanState))
-		hash(state, ((BitmapHeapScan *) below->plan)->bitmapqualorig, &((BitmapHeapScanState *) below)->bitmapqualorig);
+	caller = MemoryContextSwitchTo(state->context);
+	hash(state, question, scan, scan->plan->qual, &scan->qual);
+	if (IsA(scan, BitmapHeapScanState))
+		hash(state, question, scan, ((BitmapHeapScan *) scan->plan)->bitmapqualorig,
+			 &((BitmapHeapScanState *) scan)->bitmapqualorig);
 	MemoryContextSwitchTo(caller);
 	estate->es_jit_flags = jit;
-	state->hashed_before = true;
+	state->before = true;
 }
 
 void
-skip_forget_hashed(SkipState *state)
+chunk_forget_hashed(ChunkHashed *state)
 {
 	ListCell   *cell;
 
@@ -214,6 +218,6 @@ skip_forget_hashed(SkipState *state)
 		*hashed->place = hashed->before;
 	}
 	state->hashed = NIL;
-	if (state->hashing != NULL)
-		MemoryContextReset(state->hashing);
+	if (state->context != NULL)
+		MemoryContextReset(state->context);
 }
