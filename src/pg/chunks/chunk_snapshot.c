@@ -183,7 +183,7 @@ tree_of_snapshot(Oid root, Snapshot snapshot)
 		{
 			FormData_pg_class row;
 
-			/* who adds a child sets relhassubclass; it is cleared in a later transaction than the one that took the last */
+			/* who adds a child sets relhassubclass; a transaction later than the one that took the last clears it */
 			if (!sees_newest(lfirst_oid(cell), snapshot, &row) || row.relhassubclass)
 				next = list_concat(next, children_of_snapshot(lfirst_oid(cell), snapshot));
 		}
