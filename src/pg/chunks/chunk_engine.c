@@ -24,14 +24,11 @@ chunk_require_own_rows(Relation relation)
 {
 	const char *engine = chunk_engine();
 	const FormData_pg_class *form = relation->rd_rel;
-	bool		may_be_its_own;
 
-	if (engine == NULL)
-		return;
-	may_be_its_own = strcmp(engine, "citus") == 0 ||
-		(form->relkind != RELKIND_PARTITIONED_TABLE && !form->relispartition &&
-		 (form->relhassubclass || has_superclass(RelationGetRelid(relation))));
-	if (may_be_its_own)
+	if (engine != NULL &&
+		(strcmp(engine, "citus") == 0 ||
+		 (form->relkind != RELKIND_PARTITIONED_TABLE && !form->relispartition &&
+		  (form->relhassubclass || has_superclass(RelationGetRelid(relation))))))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot scan the chunks of \"%s\" beside the extension \"%s\"",

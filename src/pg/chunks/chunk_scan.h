@@ -34,6 +34,8 @@ typedef struct ChunkScan
 {
 	Relation	parent;			/* the relation whose chunks are scanned; locked */
 	AttrNumber	column;			/* of the parent */
+	Oid			column_type;
+	Oid			item_type;		/* of the value as given; UNKNOWNOID: it has no type */
 	const char *column_name;	/* as the arguments give it, for errors */
 	bool		any;			/* true: the comparison is column operator ANY (item); false: column operator item */
 	bool		explains;		/* this is chunk_scan_explain() */
@@ -57,7 +59,6 @@ typedef struct ChunkScan
  * the current context, which must live as long as the scan.
  */
 extern void chunk_scan_begin(ChunkScan *scan, FunctionCallInfo fcinfo, bool any, bool explains);
-
 
 /* Closes the parent, which stays locked. The memory of the scan is freed with the context in which it was begun. */
 extern void chunk_scan_end(ChunkScan *scan);

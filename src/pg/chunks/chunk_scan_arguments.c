@@ -100,10 +100,14 @@ refuse_relation(FunctionCallInfo fcinfo, Oid type, const char *type_name)
 {
 	const char *name = NULL;
 
-	if (!PG_ARGISNULL(CHUNK_SCAN_RELATION) && type == TEXTOID)
-		name = text_to_cstring(PG_GETARG_TEXT_PP(CHUNK_SCAN_RELATION));
-	else if (!PG_ARGISNULL(CHUNK_SCAN_RELATION) && type == REGCLASSOID)
-		name = DatumGetCString(DirectFunctionCall1(regclassout, PG_GETARG_DATUM(CHUNK_SCAN_RELATION)));
+	if (!PG_ARGISNULL(CHUNK_SCAN_RELATION) && (type == TEXTOID || type == REGCLASSOID))
+	{
+		Oid			output;
+		bool		varlena;
+
+		getTypeOutputInfo(type, &output, &varlena);
+		name = OidOutputFunctionCall(output, PG_GETARG_DATUM(CHUNK_SCAN_RELATION));
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("the first argument must be of a relation's row type, not of type %s", type_name),
@@ -127,7 +131,6 @@ open_parent(FunctionCallInfo fcinfo)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, CHUNK_SCAN_RELATION);
 	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
-	const char *name = OidIsValid(relid) ? get_rel_name(relid) : NULL;
 	Relation	parent;
 
 	if (!OidIsValid(relid))
@@ -140,11 +143,7 @@ open_parent(FunctionCallInfo fcinfo)
 	}
 	parent = try_relation_open(relid, AccessShareLock);
 	if (parent == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 name != NULL ? errmsg("relation \"%s\" does not exist", name) :
-				 errmsg("relation with OID %u does not exist", relid),
-				 errdetail("It was dropped after the query was planned.")));
+		chunk_report_dropped(type);
 	switch (parent->rd_rel->relkind)
 	{
 		case RELKIND_RELATION:
@@ -184,6 +183,7 @@ find_column(ChunkScan *scan, FunctionCallInfo fcinfo)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot scan chunks by the system column \"%s\"", scan->column_name),
 				 errhint("The second argument is the name of a column that the relation was made with.")));
+	scan->column_type = get_atttype(RelationGetRelid(scan->parent), scan->column);
 }
 
 /* ---------------------------------------------------------------- the comparison */
@@ -199,10 +199,6 @@ make_item(FunctionCallInfo fcinfo)
 	int16		length;
 	bool		by_value;
 
-	if (!OidIsValid(type))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
-				 errmsg("could not determine the type of the value")));
 	if (is_untyped_item(type))
 	{
 		char	   *literal = TextDatumGetCString(PG_GETARG_DATUM(CHUNK_SCAN_VALUE));
@@ -249,17 +245,8 @@ operator_name(FunctionCallInfo fcinfo)
 static const char *
 name_of_column_type(const ChunkScan *scan)
 {
-	Oid			type = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->atttypid;
-
-	return getBaseType(type) == BPCHAROID ? "bpchar" : format_type_be(type);
+	return getBaseType(scan->column_type) == BPCHAROID ? "bpchar" : format_type_be(scan->column_type);
 }
-
-/* What the hint for an error of the comparison is made from. */
-typedef struct Comparison
-{
-	const ChunkScan *scan;
-	Oid			item_type;
-} Comparison;
 
 /*
  * Adds a hint to the error that is raised when a value without a type cannot be converted, or when there is no operator
@@ -268,14 +255,13 @@ typedef struct Comparison
 static void
 say_column_type(const void *argument)
 {
-	const ChunkScan *scan = ((const Comparison *) argument)->scan;
-	const Oid	item_type = ((const Comparison *) argument)->item_type;
-	Oid			type = TupleDescAttr(RelationGetDescr(scan->parent), scan->column - 1)->atttypid;
+	const ChunkScan *scan = argument;
+	const Oid	type = scan->column_type;
 
 	if (geterrcode() == ERRCODE_UNDEFINED_FUNCTION)
 	{
 		errdetail("Column \"%s\" is of type %s.", scan->column_name, format_type_be(type));
-		if (item_type == UNKNOWNOID || (!scan->any && getBaseType(item_type) == getBaseType(type)))
+		if (scan->item_type == UNKNOWNOID || (!scan->any && getBaseType(scan->item_type) == getBaseType(type)))
 			errhint("Give an operator that this type has, with operator => '...'. LIKE is the operator ~~, and ILIKE is ~~*.");
 		else if (scan->any && OidIsValid(get_base_element_type(type)))
 			errhint("Ask for one array with chunk_scan().");
@@ -285,6 +271,13 @@ say_column_type(const void *argument)
 	}
 	else
 		errhint("A value without a type is read as one for column \"%s\" of type %s.", scan->column_name, format_type_be(type));
+}
+
+/* The arguments of the comparison: the column and the value. */
+static List *
+sides_of(const Expr *clause)
+{
+	return IsA(clause, OpExpr) ? ((const OpExpr *) clause)->args : castNode(ScalarArrayOpExpr, clause)->args;
 }
 
 /*
@@ -302,21 +295,19 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	ParseState *pstate = make_parsestate(NULL);
 	Var		   *var = makeVar(1, scan->column, column->atttypid, column->atttypmod, column->attcollation, 0);
 	Const	   *item = make_item(fcinfo);
-	Oid			item_type = item->consttype;
 	List	   *name = operator_name(fcinfo);
 	Expr	   *clause;
 	List	   *sides;
-	Node	   *left;
 	ErrorHint	hint;
-	Comparison	comparison = {scan, item_type};
 
-	if (scan->any && item_type != UNKNOWNOID && !OidIsValid(get_base_element_type(item_type)))
+	scan->item_type = item->consttype;
+	if (scan->any && scan->item_type != UNKNOWNOID && !OidIsValid(get_base_element_type(scan->item_type)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("items must be given as an array, not as %s", format_type_be(item_type)),
+				 errmsg("items must be given as an array, not as %s", format_type_be(scan->item_type)),
 				 errhint("Write ARRAY[...], or ask for one value with chunk_scan().")));
 	pstate->p_expr_kind = EXPR_KIND_WHERE;	/* so an operator that returns a set is refused */
-	hint_begin(&hint, say_column_type, &comparison);
+	hint_begin(&hint, say_column_type, scan);
 	hint.also = ERRCODE_UNDEFINED_FUNCTION;
 	if (scan->any)
 		clause = make_scalar_array_op(pstate, name, true, (Node *) var, (Node *) item, -1);
@@ -327,14 +318,14 @@ make_clause(ChunkScan *scan, FunctionCallInfo fcinfo)
 	assign_expr_collations(pstate, (Node *) clause);
 	free_parsestate(pstate);
 
-	sides = scan->any ? castNode(ScalarArrayOpExpr, clause)->args : castNode(OpExpr, clause)->args;
-	left = chunk_without_relabels(linitial(sides));
-	scan->item = IsA(left, Var) ? evaluate(lsecond(sides)) : NULL;
+	sides = sides_of(clause);
+	if (IsA(chunk_without_relabels(linitial(sides)), Var))
+		scan->item = evaluate(lsecond(sides));
 	if (scan->item == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("cannot look up a value of type %s in column \"%s\" of type %s",
-						format_type_be(item_type), scan->column_name, format_type_be(column->atttypid)),
+						format_type_be(scan->item_type), scan->column_name, format_type_be(scan->column_type)),
 				 errdetail("The comparison would convert the column."),
 				 errhint("Cast the value to %s%s.", name_of_column_type(scan), scan->any ? "[]" : "")));
 	if (scan->item->constisnull)
@@ -354,8 +345,7 @@ static void
 require_equality(const ChunkScan *scan)
 {
 	Oid			operator = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->opno : ((OpExpr *) scan->clause)->opno;
-	List	   *sides = scan->any ? ((ScalarArrayOpExpr *) scan->clause)->args : ((OpExpr *) scan->clause)->args;
-	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides)),
+	TypeCacheEntry *type = lookup_type_cache(exprType(linitial(sides_of(scan->clause))),
 											 TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
 
 	/* a hash family has only =; a B-tree family also has <, so the strategy is compared */
