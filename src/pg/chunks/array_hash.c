@@ -17,6 +17,7 @@
 #include "optimizer/clauses.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -27,8 +28,10 @@
 
 /*
  * PostgreSQL keeps a hash table until the execution ends, some 30 bytes for each element. So the scans of an execution
- * together have only so many elements hashed in later scans than their first.
+ * together have only so many elements hashed, beside one array of any size. From the second number on, only scans that
+ * are the first of their node get a hash table.
  */
+#define MOST_HASHED 1000000
 #define MOST_HASHED_AGAIN 100000
 
 /* The operator families with an order in which an operator is. PostgreSQL 18 has other names for this. */
@@ -44,7 +47,6 @@ typedef OpBtreeInterpretation Family;
 
 typedef struct Replacements
 {
-	const ChunkHashed *state;
 	const ChunkQuestion *question;
 	PlanState  *scan;
 	bool		done;			/* an expression was replaced */
@@ -85,12 +87,13 @@ constant_of(const Replacements *replacements, const Node *expression)
 
 	if (comparison == NULL)
 		return NULL;
-	array = DatumGetArrayTypePCopy(comparison->value);
+	array = DatumGetArrayTypeP(comparison->value);
 	count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	if (count < FEWEST_ELEMENTS || (replacements->state->before && (shared->hashed_again += count) > MOST_HASHED_AGAIN))
+	if (count < FEWEST_ELEMENTS || (shared->hashed > 0 && shared->hashed + count > MOST_HASHED))
 		return NULL;
+	shared->hashed += count;
 	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), -1,
-					 PointerGetDatum(array), false, false);
+					 datumCopy(PointerGetDatum(array), false, -1), false, false);
 }
 
 /*
@@ -167,7 +170,7 @@ replace_arrays(Node *node, Replacements *replacements)
 static void
 hash(ChunkHashed *state, const ChunkQuestion *question, PlanState *scan, List *condition, ExprState **place)
 {
-	Replacements replacements = {.state = state, .question = question, .scan = scan};
+	Replacements replacements = {.question = question, .scan = scan};
 	Hashed	   *hashed;
 
 	/* a SubPlan would be initialized anew in each scan, and stays in the executor's lists */
@@ -189,13 +192,12 @@ chunk_hash_arrays(ChunkHashed *state, const ChunkQuestion *question, PlanState *
 	const int	jit = estate->es_jit_flags;
 	MemoryContext caller;
 
-	if (find_array(question, NULL) == NULL)
+	if (find_array(question, NULL) == NULL ||
+		(state->context != NULL && skip_shared_of(estate)->hashed > MOST_HASHED_AGAIN))
 		return;
-	/* LLVM takes 15 ms to compile a condition, which pays once at most */
 	if (state->context == NULL)
 		state->context = AllocSetContextCreate(estate->es_query_cxt, "arrays tested by hash", ALLOCSET_SMALL_SIZES);
-	else
-		estate->es_jit_flags = 0;
+	estate->es_jit_flags = 0;	/* LLVM takes 15 ms to compile a condition, for each partition */
 	caller = MemoryContextSwitchTo(state->context);
 	hash(state, question, scan, scan->plan->qual, &scan->qual);
 	if (IsA(scan, BitmapHeapScanState))
@@ -203,7 +205,6 @@ chunk_hash_arrays(ChunkHashed *state, const ChunkQuestion *question, PlanState *
 			 &((BitmapHeapScanState *) scan)->bitmapqualorig);
 	MemoryContextSwitchTo(caller);
 	estate->es_jit_flags = jit;
-	state->before = true;
 }
 
 void

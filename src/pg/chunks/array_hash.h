@@ -11,7 +11,6 @@ typedef struct ChunkHashed
 {
 	List	   *hashed;
 	MemoryContext context;		/* in which these are; NULL: there was none yet */
-	bool		before;			/* not in this scan, but in an earlier one */
 } ChunkHashed;
 
 /*

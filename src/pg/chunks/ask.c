@@ -43,6 +43,7 @@
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -265,6 +266,16 @@ chunk_ask_clause(ChunkClause *clause, Relation parent, Relation heap, ChunkVerdi
 
 /* ------------------------------------------------------ what a node asks about */
 
+void
+chunk_exchange_user(ChunkAsking *asking)
+{
+	const Oid	user = asking->user;
+	const int	security = asking->security;
+
+	GetUserIdAndSecContext(&asking->user, &asking->security);
+	SetUserIdAndSecContext(user, security);
+}
+
 static void
 make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 {
@@ -292,6 +303,8 @@ make_part(ChunkAsking *asking, ChunkQuestion *question, Node *clause)
 			question->argument = lfirst(cell);
 	if (question->argument == NULL)
 		return;
+	if (!IsA(question->argument, Const))
+		question->state = ExecInitExpr(question->argument, &asking->node->ps);
 	get_typlenbyval(exprType((Node *) question->argument), &question->length, &question->by_value);
 	column = chunk_without_relabels(column);
 	question->cache_key.parent = asking->parent;
@@ -339,10 +352,7 @@ chunk_evaluate(const ChunkAsking *asking, ChunkQuestion *comparison)
 		comparison->isnull = constant->constisnull;
 		return;
 	}
-	caller = MemoryContextSwitchTo(node->state->es_query_cxt);
-	if (comparison->state == NULL)
-		comparison->state = ExecInitExpr(comparison->argument, node);
-	MemoryContextSwitchTo(asking->context);
+	caller = MemoryContextSwitchTo(asking->context);
 	comparison->value = ExecEvalExprSwitchContext(comparison->state, node->ps_ExprContext, &comparison->isnull);
 	if (!comparison->isnull)
 		comparison->value = datumCopy(comparison->value, comparison->by_value, comparison->length);

@@ -156,7 +156,16 @@ typedef struct ChunkAsking
 	int			comparisons;	/* how many there are */
 	bool		may_evaluate;	/* if it is not set, only values are used whose evaluation runs nothing that may fail */
 	bool		left_out;		/* so a comparison was left out, and has said "maybe" */
+	Oid			user;			/* who began the execution, and the security context */
+	int			security;
 } ChunkAsking;
+
+/*
+ * Exchanges the current user with that of *asking. It is called before and after what is compiled later than at the
+ * begin of the execution: a cursor may be read by another user than opened it, and the rights to call functions are
+ * those of who opened it.
+ */
+extern void chunk_exchange_user(ChunkAsking *asking);
 
 /* Makes a question (an AND) of these conditions. */
 extern void chunk_make_question(ChunkAsking *asking, ChunkQuestion *question, List *conditions);

@@ -222,6 +222,7 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 		.searches = &state->searches,
 		.parent = RelationGetRelid(node->ss.ss_currentRelation),
 	};
+	GetUserIdAndSecContext(&state->asking.user, &state->asking.security);
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
 	state->question = state->comparisons;
 	state->question.count = lfourth_int(numbers);
@@ -338,7 +339,9 @@ decide(PartitionScanState *state)
 	prune(state);
 	ask(state);
 	chunk_forget_hashed(&state->hashed);
+	chunk_exchange_user(&state->asking);
 	chunk_hash_arrays(&state->hashed, &state->comparisons, &state->css.ss.ps);
+	chunk_exchange_user(&state->asking);
 	state->decided = true;
 }
 

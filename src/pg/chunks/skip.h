@@ -83,8 +83,11 @@ typedef struct SkipState
 	int			join_count;
 	SkipJoin   *joins;
 
+	Bitmapset  *parameters;		/* on which the conditions depend */
+
 	/* the scan that is running */
 	bool		decided;
+	bool		kept;			/* the verdict is that of the scan before: its values are the same */
 	SkipVerdict verdict;
 	BfSpans		left;			/* the pages of SKIP_SOME */
 	uint32		next;			/* the number of the span that is begun next */
@@ -114,7 +117,7 @@ typedef struct SkipShared
 	MemoryContextCallback forget;
 	List	   *nodes;			/* all SkipStates, if figures are collected for EXPLAIN ANALYZE */
 	List	   *searches;		/* ChunkAsking.searches */
-	int64		hashed_again;	/* how many elements of arrays were to be tested by hash, except in first scans */
+	int64		hashed;			/* how many elements of arrays are tested by hash */
 } SkipShared;
 
 extern SkipShared *skip_shared_of(EState *estate);

@@ -12,6 +12,7 @@
 #include "chunks/skip.h"
 
 #include "executor/executor.h"
+#include "optimizer/clauses.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "utils/memutils.h"
@@ -133,6 +134,7 @@ skip_ask(SkipState *state)
 	MemoryContext caller;
 	SkipVerdict verdict;
 
+	chunk_forget_values(&state->question);
 	if (!skip_enabled || estate->es_epq_active != NULL || estate->es_snapshot == NULL ||
 		!IsMVCCSnapshot(estate->es_snapshot))
 		return SKIP_ALL;
@@ -141,16 +143,20 @@ skip_ask(SkipState *state)
 	{
 		*asking = (ChunkAsking) {
 			.node = &state->css.ss,
-			.context = state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory,	/* reset before the next scan */
+			.context = AllocSetContextCreate(estate->es_query_cxt, "Skip", ALLOCSET_SMALL_SIZES),
 			.searches = &skip_shared_of(estate)->searches,
 			.indexes = list_nth(plan->custom_private, SKIP_INDEXES),
 			.all_pages = state->by_pages,
+			.user = asking->user,
+			.security = asking->security,
 		};
+		chunk_exchange_user(asking);
 		chunk_make_question(asking, &state->question, plan->custom_exprs);
+		chunk_exchange_user(asking);
+		state->parameters = pull_paramids((Expr *) plan->custom_exprs);
 	}
 	MemoryContextSwitchTo(asking->context);
 	MemoryContextReset(asking->context);
-	chunk_forget_values(&state->question);
 	state->why = (ChunkVerdict) {.reason = CHUNK_IS_NOT_ASKED};
 	verdict = ask(state);
 	MemoryContextSwitchTo(caller);

@@ -16,6 +16,7 @@
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -111,6 +112,7 @@ skip_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.resultopsfixed = false;
 	node->ss.ps.subPlan = NIL;
 	state->eflags = eflags;
+	GetUserIdAndSecContext(&state->asking.user, &state->asking.security);
 	state->parent = parent != 0 ? (int) plan->scan.scanrelid + parent : 0;
 	read_joins(state, list_nth(plan->custom_private, SKIP_JOINS));
 	state->by_pages = IsA(below, SeqScan) && !below->parallel_aware &&
@@ -192,14 +194,18 @@ decide(SkipState *state)
 
 	state->decided = true;
 	state->next = 0;
-	state->verdict = skip_ask(state);
+	if (!state->kept)
+		state->verdict = skip_ask(state);
 	state->scans[state->verdict]++;
 	if (state->verdict == SKIP_NONE)
 		return;
 	if (outerPlanState(node) == NULL)
 		refuse_dropped(plan_below(state));
+	chunk_exchange_user(&state->asking);
 	begin_below(state);
-	chunk_hash_arrays(&state->hashed, &state->question, outerPlanState(node));
+	if (!state->kept)
+		chunk_hash_arrays(&state->hashed, &state->question, outerPlanState(node));
+	chunk_exchange_user(&state->asking);
 	/* a rescan that is still due would remove the limits */
 	if (outerPlanState(node)->chgParam != NULL)
 		ExecReScan(outerPlanState(node));
@@ -234,8 +240,12 @@ skip_rescan(CustomScanState *node)
 {
 	SkipState  *state = (SkipState *) node;
 
+	/* what the indexes have said of these values stays true for the snapshot */
+	state->kept = (state->decided || state->kept) && state->join_count == 0 &&
+		!bms_overlap(node->ss.ps.chgParam, state->parameters);
 	state->decided = false;
-	chunk_forget_hashed(&state->hashed);
+	if (!state->kept)
+		chunk_forget_hashed(&state->hashed);
 	if (state->own != NULL)
 		ExecSetExecProcNode(&node->ss.ps, state->own);
 	state->own = NULL;

@@ -33,6 +33,9 @@ bool		skip_enabled = true;
  */
 #define COST_OF_QUESTION (20 * cpu_operator_cost)
 
+/* A session fetches some 15 rows of a plain table by an index in the time of a question, which may be in vain. */
+#define ROWS_OF_QUESTION 100
+
 /*
  * In a plan of workers each of them opens each table and initializes its scan, which takes a worker some 40 µs, and is
  * not shared between them.
@@ -334,7 +337,7 @@ is_of_use(const RelOptInfo *rel, const Path *path, const Asked *asked)
 	if (IS_OTHER_REL(rel))
 		return true;
 	if (IsA(path, IndexPath))
-		return ((const IndexPath *) path)->indexselectivity * rel->tuples > FEW_ROWS;
+		return ((const IndexPath *) path)->indexselectivity * rel->tuples > ROWS_OF_QUESTION;
 	return asked->has_array || !IsA(path, BitmapHeapPath) || !is_of_bf(((const BitmapHeapPath *) path)->bitmapqual);
 }
 

@@ -108,6 +108,8 @@ hash_values(Condition *condition)
 
 	if (count == 1)
 		set_one_hash(condition, item_hash(condition->hasher, values[0]));
+	else if (count > 4 * MOST_CARRIED)
+		condition->unknown = true;	/* hardly all but a quarter are equal, and more are not asked about */
 	else
 	{
 		condition->hashes = palloc(Max(count, 1) * sizeof(uint64));
