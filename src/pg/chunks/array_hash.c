@@ -48,16 +48,9 @@ typedef OpBtreeInterpretation Family;
 typedef struct Replacements
 {
 	const ChunkQuestion *question;
-	PlanState  *scan;
+	SkipShared *shared;
 	bool		done;			/* an expression was replaced */
 } Replacements;
-
-/* An expression that was compiled anew: where it stands, and what stood there. */
-typedef struct Hashed
-{
-	ExprState **place;
-	ExprState  *before;
-} Hashed;
 
 /*
  * Returns a comparison that was asked about whose argument is this expression, or any array if `expression` is NULL.
@@ -81,7 +74,7 @@ static Const *
 constant_of(const Replacements *replacements, const Node *expression)
 {
 	const ChunkQuestion *comparison = find_array(replacements->question, expression);
-	SkipShared *shared = skip_shared_of(replacements->scan->state);
+	int64	   *hashed = &replacements->shared->hashed;
 	ArrayType  *array;
 	int			count;
 
@@ -89,9 +82,9 @@ constant_of(const Replacements *replacements, const Node *expression)
 		return NULL;
 	array = DatumGetArrayTypeP(comparison->value);
 	count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	if (count < FEWEST_ELEMENTS || (shared->hashed > 0 && shared->hashed + count > MOST_HASHED))
+	if (count < FEWEST_ELEMENTS || (*hashed > 0 && *hashed + count > MOST_HASHED))
 		return NULL;
-	shared->hashed += count;
+	*hashed += count;
 	return makeConst(exprType(expression), exprTypmod(expression), exprCollation(expression), -1,
 					 datumCopy(PointerGetDatum(array), false, -1), false, false);
 }
@@ -170,35 +163,32 @@ replace_arrays(Node *node, Replacements *replacements)
 static void
 hash(ChunkHashed *state, const ChunkQuestion *question, PlanState *scan, List *condition, ExprState **place)
 {
-	Replacements replacements = {.question = question, .scan = scan};
-	Hashed	   *hashed;
+	Replacements replacements = {.question = question, .shared = skip_shared_of(scan->state)};
 
 	/* a SubPlan would be initialized anew in each scan, and stays in the executor's lists */
-	if (condition == NIL || contain_subplans((Node *) condition))
+	if (contain_subplans((Node *) condition))
 		return;
 	condition = (List *) replace_arrays((Node *) condition, &replacements);
 	if (!replacements.done)
 		return;
-	hashed = palloc(sizeof(Hashed));
-	*hashed = (Hashed) {place, *place};
+	state->places[state->count] = place;
+	state->replaced[state->count++] = *place;
 	*place = ExecInitQual(condition, scan);
-	state->hashed = lappend(state->hashed, hashed);
 }
 
 void
-chunk_hash_arrays(ChunkHashed *state, const ChunkQuestion *question, PlanState *scan)
+chunk_hash_arrays(ChunkHashed *state, const ChunkAsking *asking, const ChunkQuestion *question, PlanState *scan)
 {
 	EState	   *estate = scan->state;
 	const int	jit = estate->es_jit_flags;
 	MemoryContext caller;
 
 	if (find_array(question, NULL) == NULL ||
-		(state->context != NULL && skip_shared_of(estate)->hashed > MOST_HASHED_AGAIN))
+		(state->before && skip_shared_of(estate)->hashed > MOST_HASHED_AGAIN))
 		return;
-	if (state->context == NULL)
-		state->context = AllocSetContextCreate(estate->es_query_cxt, "arrays tested by hash", ALLOCSET_SMALL_SIZES);
+	state->before = true;
 	estate->es_jit_flags = 0;	/* LLVM takes 15 ms to compile a condition, for each partition */
-	caller = MemoryContextSwitchTo(state->context);
+	caller = MemoryContextSwitchTo(asking->context);
 	hash(state, question, scan, scan->plan->qual, &scan->qual);
 	if (IsA(scan, BitmapHeapScanState))
 		hash(state, question, scan, ((BitmapHeapScan *) scan->plan)->bitmapqualorig,
@@ -210,15 +200,6 @@ chunk_hash_arrays(ChunkHashed *state, const ChunkQuestion *question, PlanState *
 void
 chunk_forget_hashed(ChunkHashed *state)
 {
-	ListCell   *cell;
-
-	foreach(cell, state->hashed)
-	{
-		Hashed	   *hashed = lfirst(cell);
-
-		*hashed->place = hashed->before;
-	}
-	state->hashed = NIL;
-	if (state->context != NULL)
-		MemoryContextReset(state->context);
+	for (; state->count > 0; state->count--)
+		*state->places[state->count - 1] = state->replaced[state->count - 1];
 }

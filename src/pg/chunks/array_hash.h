@@ -9,15 +9,19 @@
 /* What chunk_hash_arrays() has changed in a scan. */
 typedef struct ChunkHashed
 {
-	List	   *hashed;
-	MemoryContext context;		/* in which these are; NULL: there was none yet */
+	int			count;			/* of the scan's conditions that were compiled anew: */
+	ExprState **places[2];		/* where they stand */
+	ExprState  *replaced[2];	/* what stood there */
+	bool		before;			/* this was done for an earlier scan */
 } ChunkHashed;
 
 /*
  * Makes a scan test its conditions "= ANY (array)" by hash, where the array is the evaluated argument of a comparison
- * in *question and has enough elements. chunk_forget_hashed() undoes this; it is called before the next scan.
+ * in *question and has enough elements. chunk_forget_hashed() undoes this; it is called before the next scan, and before
+ * the next question, which frees what was made in the context of the values.
  */
-extern void chunk_hash_arrays(ChunkHashed *state, const ChunkQuestion *question, PlanState *scan);
+extern void chunk_hash_arrays(ChunkHashed *state, const ChunkAsking *asking, const ChunkQuestion *question,
+							  PlanState *scan);
 extern void chunk_forget_hashed(ChunkHashed *state);
 
 #endif

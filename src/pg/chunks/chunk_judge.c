@@ -139,7 +139,7 @@ chunk_use_cache(ChunkScan *scan)
 	ChunkCacheKey *key = &scan->index_clause.cache_key;
 
 	/* The cache is not used with a summary table, which is asked first. */
-	if (scan->clause == NULL || scan->explains || OidIsValid(scan->summary_table) ||
+	if (scan->clause == NULL || OidIsValid(scan->summary_table) ||
 		scan->parent->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 		return;
 	key->parent = RelationGetRelid(scan->parent);

@@ -207,27 +207,47 @@ require_expected_columns(Relation parent, TupleDesc expected)
 				 errhint("Try the query again.")));
 }
 
+/* A row of chunk_scan_explain(). */
+static void
+explain_chunk(const ReturnSetInfo *set, Relation chunk, const ChunkVerdict *verdict)
+{
+	Datum		values[] = {
+		ObjectIdGetDatum(RelationGetRelid(chunk)),
+		BoolGetDatum(chunk_is_read(verdict)),
+		CStringGetTextDatum(chunk_reason_text(verdict)),
+	};
+	bool		nulls[lengthof(values)] = {false};
+
+	tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
+}
+
 static Datum
-scan_chunks(FunctionCallInfo fcinfo, bool any)
+scan_chunks(FunctionCallInfo fcinfo, bool any, bool explains)
 {
 	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
 	DestReceiver *rows = CreateDestReceiver(DestTuplestore);
 	ChunkScan	scan;
 	ChunkVerdict verdict;
-	Query	   *query;
+	Query	   *query = NULL;
 	Relation	chunk;
 
-	chunk_scan_begin(&scan, fcinfo, any, false);
-	chunk_use_cache(&scan);
-	InitMaterializedSRF(fcinfo, 0); /* the parent is locked, so its row type does not change any more */
-	require_expected_columns(scan.parent, set->expectedDesc);
-	SetTuplestoreDestReceiverParams(rows, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL, NULL);
-	query = scan.clause != NULL ? make_query(&scan) : NULL;
-	while (query != NULL && (chunk = chunk_next(&scan, &verdict)) != NULL)
+	chunk_scan_begin(&scan, fcinfo, any, explains);
+	/* the parent is locked, so its row type does not change any more */
+	InitMaterializedSRF(fcinfo, explains ? MAT_SRF_USE_EXPECTED_DESC : 0);
+	if (!explains)
+	{
+		chunk_use_cache(&scan);
+		require_expected_columns(scan.parent, set->expectedDesc);
+		SetTuplestoreDestReceiverParams(rows, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL, NULL);
+		query = scan.clause != NULL ? make_query(&scan) : NULL;
+	}
+	while ((explains || query != NULL) && (chunk = chunk_next(&scan, &verdict)) != NULL)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(scan.chunk_context);
 
-		if (chunk_is_read(&verdict))
+		if (explains)
+			explain_chunk(set, chunk, &verdict);
+		else if (chunk_is_read(&verdict))
 			read_chunk(query, scan.parent, chunk, rows);
 		MemoryContextSwitchTo(caller);
 		chunk_leave(&scan, chunk, &verdict);
@@ -240,42 +260,21 @@ SB_FUNCTION(chunk_scan);
 Datum
 chunk_scan(PG_FUNCTION_ARGS)
 {
-	return scan_chunks(fcinfo, false);
+	return scan_chunks(fcinfo, false, false);
 }
 
 SB_FUNCTION(chunk_scan_any);
 Datum
 chunk_scan_any(PG_FUNCTION_ARGS)
 {
-	return scan_chunks(fcinfo, true);
+	return scan_chunks(fcinfo, true, false);
 }
 
 SB_FUNCTION(chunk_scan_explain);
 Datum
 chunk_scan_explain(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *set = (ReturnSetInfo *) fcinfo->resultinfo;
-	ChunkScan	scan;
-	ChunkVerdict verdict;
-	Relation	chunk;
-
-	chunk_scan_begin(&scan, fcinfo, false, true);
-	begin_rows(fcinfo);
-	while ((chunk = chunk_next(&scan, &verdict)) != NULL)
-	{
-		MemoryContext caller = MemoryContextSwitchTo(scan.chunk_context);
-		Datum		values[3];
-		bool		nulls[3] = {false};
-
-		values[0] = ObjectIdGetDatum(RelationGetRelid(chunk));
-		values[1] = BoolGetDatum(chunk_is_read(&verdict));
-		values[2] = CStringGetTextDatum(chunk_reason_text(&verdict));
-		tuplestore_putvalues(set->setResult, set->setDesc, values, nulls);
-		MemoryContextSwitchTo(caller);
-		chunk_leave(&scan, chunk, &verdict);
-	}
-	chunk_scan_end(&scan);
-	return (Datum) 0;
+	return scan_chunks(fcinfo, false, true);
 }
 
 /*

@@ -47,27 +47,18 @@ begin_collecting(JoinKeys *keys)
 	MemoryContextReset(keys->context);
 	for (int i = 0; i < keys->count; i++)
 	{
-		const JoinKeySet *set = &keys->sets[i];
+		JoinKeySet *set = &keys->sets[i];
 
-		keys->sets[i] = (JoinKeySet) {.key = set->key, .state = set->state, .hasher = set->hasher};
+		*set = (JoinKeySet) {.key = set->key, .state = set->state, .hasher = set->hasher};
 	}
-}
-
-static int
-compare_hashes(const void *a, const void *b)
-{
-	const uint64 left = *(const uint64 *) a;
-	const uint64 right = *(const uint64 *) b;
-
-	return left < right ? -1 : left > right;
 }
 
 /* Leaves each hash once. */
 static void
 make_distinct(JoinKeySet *set)
 {
-	qsort(set->hashes, set->count, sizeof(uint64), compare_hashes);
-	set->count = qunique(set->hashes, set->count, sizeof(uint64), compare_hashes);
+	qsort(set->hashes, set->count, sizeof(uint64), item_compare_hashes);
+	set->count = qunique(set->hashes, set->count, sizeof(uint64), item_compare_hashes);
 }
 
 /* Makes room for one more hash in a set that is full, or gives the set up. */
@@ -234,7 +225,7 @@ count_text(const JoinKeys *keys, const JoinKeySet *set)
 {
 	if (set->given_up)
 		return psprintf("given up, more than %d", JOIN_MOST_KEYS);
-	return keys->complete ? psprintf("%u", set->count) : pstrdup("not complete");
+	return keys->complete ? psprintf("%u", set->count) : "not complete";
 }
 
 static void

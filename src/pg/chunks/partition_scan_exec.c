@@ -216,12 +216,10 @@ partition_scan_begin(CustomScanState *node, EState *estate, int eflags)
 	node->ss.ps.qual = ExecInitQual(plan->scan.plan.qual, &node->ss.ps);
 	node->ss.ps.ps_ProjInfo = NULL;
 	ExecAssignScanProjectionInfoWithVarno(&node->ss, plan->scan.scanrelid);
-	state->asking = (ChunkAsking) {
-		.node = &node->ss,
-		.context = state->context,
-		.searches = &state->searches,
-		.parent = RelationGetRelid(node->ss.ss_currentRelation),
-	};
+	state->asking.node = &node->ss;
+	state->asking.context = state->context;
+	state->asking.searches = &state->searches;
+	state->asking.parent = RelationGetRelid(node->ss.ss_currentRelation);
 	GetUserIdAndSecContext(&state->asking.user, &state->asking.security);
 	chunk_make_question(&state->asking, &state->comparisons, plan->custom_exprs);
 	state->question = state->comparisons;
@@ -340,7 +338,7 @@ decide(PartitionScanState *state)
 	ask(state);
 	chunk_forget_hashed(&state->hashed);
 	chunk_exchange_user(&state->asking);
-	chunk_hash_arrays(&state->hashed, &state->comparisons, &state->css.ss.ps);
+	chunk_hash_arrays(&state->hashed, &state->asking, &state->comparisons, &state->css.ss.ps);
 	chunk_exchange_user(&state->asking);
 	state->decided = true;
 }
@@ -503,6 +501,6 @@ partition_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (asked != NIL && state->read_total > 0)
 		ExplainPropertyText("Read Because", chunk_counts_text(chunk_reason_names, state->because, CHUNK_REASONS), es);
 	ExplainPropertyInteger("Partitions Read in Vain", NULL, state->in_vain, es);
-	if (state->hashed.hashed != NIL)
+	if (state->hashed.count > 0)
 		ExplainPropertyText("Array Tested", "by hash", es);
 }

@@ -28,7 +28,8 @@
 #include "storage/lmgr.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
+
+#include "index/functions.h"
 
 /* The clauses on the table `from`, as clauses on `to`, in which columns may have other numbers. */
 static List *
@@ -145,20 +146,15 @@ measure(PartitionScanParts *parts)
 
 	foreach(cell, parts->leaves)
 	{
-		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(cell)));
-		const FormData_pg_class *form = HeapTupleIsValid(tuple) ? (Form_pg_class) GETSTRUCT(tuple) : NULL;
-		bool		is_table = form != NULL && form->relkind == RELKIND_RELATION;
+		FormData_pg_class form;
 
-		if (is_table && form->reltuples >= 0)
-		{
-			parts->tuples += form->reltuples;
-			parts->pages += form->relpages;
-			known++;
-		}
-		if (form != NULL)
-			ReleaseSysCache(tuple);
-		if (!is_table)
+		if (!bf_index_class_form(lfirst_oid(cell), &form) || form.relkind != RELKIND_RELATION)
 			return false;
+		if (form.reltuples < 0)
+			continue;
+		parts->tuples += form.reltuples;
+		parts->pages += form.relpages;
+		known++;
 	}
 	if (known == 0)
 	{
@@ -201,12 +197,10 @@ partition_scan_find(PlannerInfo *root, RelOptInfo *rel, const RangeTblEntry *rte
 void
 partition_scan_set_size(PlannerInfo *root, RelOptInfo *rel, Oid parent, PartitionScanParts *parts)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(parent));
+	FormData_pg_class form;
 	/* by the last ANALYZE of all partitions; negative: there was none */
-	double		counted = HeapTupleIsValid(tuple) ? ((Form_pg_class) GETSTRUCT(tuple))->reltuples : -1;
+	double		counted = bf_index_class_form(parent, &form) ? form.reltuples : -1;
 
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
 	/* The statistics are those of all partitions, so the conditions' selectivities are of all rows. */
 	rel->tuples = Max(counted, 1);
 	if (parts != NULL)

@@ -141,15 +141,11 @@ skip_ask(SkipState *state)
 	caller = MemoryContextSwitchTo(estate->es_query_cxt);
 	if (asking->node == NULL)
 	{
-		*asking = (ChunkAsking) {
-			.node = &state->css.ss,
-			.context = AllocSetContextCreate(estate->es_query_cxt, "Skip", ALLOCSET_SMALL_SIZES),
-			.searches = &skip_shared_of(estate)->searches,
-			.indexes = list_nth(plan->custom_private, SKIP_INDEXES),
-			.all_pages = state->by_pages,
-			.user = asking->user,
-			.security = asking->security,
-		};
+		asking->node = &state->css.ss;
+		asking->context = AllocSetContextCreate(estate->es_query_cxt, "Skip", ALLOCSET_SMALL_SIZES);
+		asking->searches = &skip_shared_of(estate)->searches;
+		asking->indexes = list_nth(plan->custom_private, SKIP_INDEXES);
+		asking->all_pages = state->by_pages;
 		chunk_exchange_user(asking);
 		chunk_make_question(asking, &state->question, plan->custom_exprs);
 		chunk_exchange_user(asking);

@@ -204,7 +204,7 @@ decide(SkipState *state)
 	chunk_exchange_user(&state->asking);
 	begin_below(state);
 	if (!state->kept)
-		chunk_hash_arrays(&state->hashed, &state->question, outerPlanState(node));
+		chunk_hash_arrays(&state->hashed, &state->asking, &state->question, outerPlanState(node));
 	chunk_exchange_user(&state->asking);
 	/* a rescan that is still due would remove the limits */
 	if (outerPlanState(node)->chgParam != NULL)

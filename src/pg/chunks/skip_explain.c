@@ -112,7 +112,7 @@ skip_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		return;
 	if (state->decided || state->asking.node != NULL)
 		ExplainPropertyText("Verdict", verdict_text(state), es);
-	if (state->hashed.hashed != NIL)
+	if (state->hashed.count > 0)
 		ExplainPropertyText("Array Tested", "by hash", es);
 	if (state->parent != 0)
 		explain_siblings(state, es);

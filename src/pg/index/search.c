@@ -91,14 +91,6 @@ fit(BfSearch *search, Condition *condition, Relation index, bool has_keys)
 		item_hasher_for_index(condition->type, condition->collation, search->context);
 }
 
-static void
-set_one_hash(Condition *condition, uint64 hash)
-{
-	condition->hashes = palloc(sizeof(uint64));
-	condition->hashes[0] = hash;
-	condition->count = 1;
-}
-
 /* Hashes the values that the key searches for. */
 static void
 hash_values(Condition *condition)
@@ -106,23 +98,19 @@ hash_values(Condition *condition)
 	Datum	   *values;
 	uint32		count = bf_index_key_arguments(condition->key, &values);
 
-	if (count == 1)
-		set_one_hash(condition, item_hash(condition->hasher, values[0]));
-	else if (count > 4 * MOST_CARRIED)
-		condition->unknown = true;	/* hardly all but a quarter are equal, and more are not asked about */
-	else
+	/* more are not asked about unless three quarters of them are equal, which is not looked for */
+	condition->unknown = count > 4 * MOST_CARRIED;
+	if (condition->unknown)
+		return;
+	condition->hashes = palloc(count * sizeof(uint64) + 1);
+	for (uint32 i = 0; i < count; i++)
 	{
-		condition->hashes = palloc(Max(count, 1) * sizeof(uint64));
-		condition->count = count;
-		for (uint32 i = 0; i < count; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			condition->hashes[i] = item_hash(condition->hasher, values[i]);
-		}
-		qsort_interruptible(condition->hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
-		/* equal values are one alternative: an estimate counts the alternatives */
-		condition->count = qunique(condition->hashes, count, sizeof(uint64), item_compare_hashes);
+		CHECK_FOR_INTERRUPTS();
+		condition->hashes[i] = item_hash(condition->hasher, values[i]);
 	}
+	qsort_interruptible(condition->hashes, count, sizeof(uint64), compare_hashes_to_sort, NULL);
+	/* equal values are one alternative: an estimate counts the alternatives */
+	condition->count = qunique(condition->hashes, count, sizeof(uint64), item_compare_hashes);
 }
 
 /* Takes the scan key's arguments apart into keys inside values, and hashes these. */
@@ -180,7 +168,11 @@ hash_items(BfSearch *search, Condition *condition, Relation index)
 	if (special & SK_SEARCHNOTNULL)
 		condition->unknown = true;
 	else if (special & SK_SEARCHNULL)
-		set_one_hash(condition, BF_NULL_HASH);
+	{
+		condition->hashes = palloc(sizeof(uint64));
+		condition->hashes[0] = BF_NULL_HASH;
+		condition->count = 1;
+	}
 	else if (special == 0 && has_keys)
 		hash_keys(condition);
 	else if (special == 0)
