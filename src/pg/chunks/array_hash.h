@@ -17,7 +17,7 @@ typedef struct ChunkHashed
 
 /*
  * Makes a scan test its conditions "= ANY (array)" by hash, where the array is the evaluated argument of a comparison
- * in *question and has enough elements. chunk_forget_hashed() undoes this; it is called before the next scan, and before
+ * in *question and has enough elements. chunk_forget_hashed() undoes this; it is called before the next scan and before
  * the next question, which frees what was made in the context of the values.
  */
 extern void chunk_hash_arrays(ChunkHashed *state, const ChunkAsking *asking, const ChunkQuestion *question,
