@@ -131,19 +131,19 @@ open_parent(FunctionCallInfo fcinfo)
 {
 	Oid			type = get_fn_expr_argtype(fcinfo->flinfo, CHUNK_SCAN_RELATION);
 	Oid			relid = OidIsValid(type) ? get_typ_typrelid(type) : InvalidOid;
+	const char *name = OidIsValid(type) ? format_type_extended(type, -1, FORMAT_TYPE_INVALID_AS_NULL) : "unknown";
 	Relation	parent;
 
+	if (name == NULL)
+		chunk_report_dropped(type);
 	if (!OidIsValid(relid))
-	{
-		const char *type_name = OidIsValid(type) ? format_type_extended(type, -1, FORMAT_TYPE_INVALID_AS_NULL) : "unknown";
-
-		if (type_name == NULL)
-			chunk_report_dropped(type);
-		refuse_relation(fcinfo, type, type_name);
-	}
+		refuse_relation(fcinfo, type, name);
 	parent = try_relation_open(relid, AccessShareLock);
 	if (parent == NULL)
-		chunk_report_dropped(type);
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation \"%s\" does not exist", name),
+				 errdetail("It was dropped after the query was planned.")));
 	switch (parent->rd_rel->relkind)
 	{
 		case RELKIND_RELATION:
