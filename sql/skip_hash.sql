@@ -64,9 +64,9 @@ FROM (VALUES ('{h7,h8,h150,a,b,c,d,e,f,g}'::text[]), (NULL), ('{h9,h10,h250,a,b,
 -- hash tables of later scans do not fill the memory
 CREATE FUNCTION executor_bytes() RETURNS numeric LANGUAGE sql VOLATILE AS
 	'SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name = ''ExecutorState''';
-SELECT sum(found), max(bytes) - min(bytes) < 10 * 1024 * 1024 AS memory_is_bounded FROM (
+SELECT sum(found), max(bytes) - min(bytes) < 20 * 1024 * 1024 AS memory_is_bounded FROM (
 	SELECT (SELECT count(*) FROM log WHERE n = ANY (a)) AS found, executor_bytes() AS bytes
-	FROM (SELECT i, (SELECT array_agg(i + j) FROM generate_series(0, 1999) j) AS a FROM generate_series(0, 200) i OFFSET 0) arrays
+	FROM (SELECT i, (SELECT array_agg(i + j) FROM generate_series(0, 1999) j) AS a FROM generate_series(0, 400) i OFFSET 0) arrays
 	OFFSET 0) counts;
 
 -- int8 values for an int4 column are tested by hash too, by the hash of int8

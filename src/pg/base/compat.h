@@ -49,6 +49,13 @@
 	adjust_appendrel_attrs_multilevel(root, (Node *) (node), (child)->relids, (child)->top_parent_relids)
 #endif
 
+/* May the user call this function? PostgreSQL 16 has one function for all kinds of objects. */
+#if PG_VERSION_NUM >= 160000
+#define sb_may_call(function) (object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#else
+#define sb_may_call(function) (pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK)
+#endif
+
 /* PostgreSQL 18 removed the last argument of ExecutorRun(). */
 #if PG_VERSION_NUM >= 180000
 #define sb_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)

@@ -12,10 +12,12 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "parser/parse_coerce.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -27,12 +29,10 @@
 #define FEWEST_ELEMENTS 9
 
 /*
- * PostgreSQL keeps a hash table until the execution ends, some 30 bytes for each element. So the scans of an execution
- * together have only so many elements hashed, beside one array of any size. From the second number on, only scans that
- * are the first of their node get a hash table.
+ * PostgreSQL keeps a hash table until the execution ends, some 50 bytes for each element. So the scans of an execution
+ * together have only so many elements hashed, beside one array of any size.
  */
-#define MOST_HASHED 1000000
-#define MOST_HASHED_AGAIN 100000
+#define MOST_HASHED 500000
 
 /* The operator families with an order in which an operator is. PostgreSQL 18 has other names for this. */
 #if PG_VERSION_NUM >= 180000
@@ -121,7 +121,8 @@ make_hashable(ScalarArrayOpExpr *comparison)
 
 		if (OidIsValid(equality) && get_op_hash_functions(equality, &left, &right) && left == right &&
 			find_coercion_pathway(to, from, COERCION_IMPLICIT, &cast) == COERCION_PATH_FUNC &&
-			func_volatile(cast) == PROVOLATILE_IMMUTABLE && get_func_nargs(cast) == 1)
+			func_volatile(cast) == PROVOLATILE_IMMUTABLE && get_func_nargs(cast) == 1 && sb_may_call(cast) &&
+			sb_may_call(get_opcode(equality)))
 		{
 			linitial(comparison->args) = makeFuncExpr(cast, to, list_make1(column), InvalidOid,
 													  comparison->inputcollid, COERCE_IMPLICIT_CAST);
@@ -148,7 +149,7 @@ replace_arrays(Node *node, Replacements *replacements)
 		{
 			ScalarArrayOpExpr *hashed = copyObject((ScalarArrayOpExpr *) node);
 
-			if (make_hashable(hashed))
+			if (make_hashable(hashed) && sb_may_call(hashed->hashfuncid))
 			{
 				lsecond(hashed->args) = constant;
 				replacements->done = true;
@@ -183,10 +184,8 @@ chunk_hash_arrays(ChunkHashed *state, const ChunkAsking *asking, const ChunkQues
 	const int	jit = estate->es_jit_flags;
 	MemoryContext caller;
 
-	if (find_array(question, NULL) == NULL ||
-		(state->before && skip_shared_of(estate)->hashed > MOST_HASHED_AGAIN))
+	if (find_array(question, NULL) == NULL)
 		return;
-	state->before = true;
 	estate->es_jit_flags = 0;	/* LLVM takes 15 ms to compile a condition, for each partition */
 	caller = MemoryContextSwitchTo(asking->context);
 	hash(state, question, scan, scan->plan->qual, &scan->qual);

@@ -12,7 +12,6 @@ typedef struct ChunkHashed
 	int			count;			/* of the scan's conditions that were compiled anew: */
 	ExprState **places[2];		/* where they stand */
 	ExprState  *replaced[2];	/* what stood there */
-	bool		before;			/* this was done for an earlier scan */
 } ChunkHashed;
 
 /*

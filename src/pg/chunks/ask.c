@@ -75,7 +75,7 @@ const char *const chunk_reason_names[CHUNK_REASONS] = {
 char *
 chunk_reason_text(const ChunkVerdict *verdict)
 {
-	const char *index = OidIsValid(verdict->index) ? get_rel_name(verdict->index) : NULL;
+	const char *index = get_rel_name(verdict->index);
 
 	if (index == NULL)
 		index = "";

@@ -239,7 +239,8 @@ scan_chunks(FunctionCallInfo fcinfo, bool any, bool explains)
 		chunk_use_cache(&scan);
 		require_expected_columns(scan.parent, set->expectedDesc);
 		SetTuplestoreDestReceiverParams(rows, set->setResult, set->econtext->ecxt_per_query_memory, false, NULL, NULL);
-		query = scan.clause != NULL ? make_query(&scan) : NULL;
+		if (scan.clause != NULL)
+			query = make_query(&scan);
 	}
 	while ((explains || query != NULL) && (chunk = chunk_next(&scan, &verdict)) != NULL)
 	{

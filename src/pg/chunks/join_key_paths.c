@@ -40,7 +40,7 @@
  * only a part of the outer side. So a join gets them only if its outer side costs at least this share of what the
  * inner side costs.
  */
-#define LEAST_SHARE_OF_INNER (1.0 / 4)
+#define LEAST_SHARE_OF_INNER 0.25
 
 /*
  * Statistics do not tell that the keys of a join are mostly in a few partitions or in a part of a table. To ask costs

@@ -124,7 +124,6 @@ join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 	JoinKeysState *state = (JoinKeysState *) node;
 	CustomScan *plan = (CustomScan *) node->ss.ps.plan;
 	JoinKeys   *keys = &state->keys;
-	ParamExecData *parameter = &estate->es_param_exec_vals[linitial_int(plan->custom_private)];
 
 	outerPlanState(node) = ExecInitNode(linitial(plan->custom_plans), estate, eflags);
 	/* the rows are passed on in the slots of the node below */
@@ -147,7 +146,7 @@ join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 	begin_collecting(keys);
 	state->collects = skip_enabled && estate->es_epq_active == NULL;
 	if (state->collects)
-		*parameter = (ParamExecData) {.value = PointerGetDatum(keys)};
+		estate->es_param_exec_vals[linitial_int(plan->custom_private)] = (ParamExecData) {.value = PointerGetDatum(keys)};
 }
 
 static TupleTableSlot *

@@ -169,7 +169,6 @@ typedef struct PartitionScanState
 	MemoryContext reading;		/* for what lives as long as a partition is read */
 	CommandId	command;		/* of the transaction when the execution began */
 	Bitmapset  *changed;		/* the partitions that the transaction had changed before */
-	bool		was_asked;		/* the first scan has begun */
 	bool		decided;		/* it is known what is read: */
 	int		   *read;			/* numbers of the partitions */
 	int			read_count;

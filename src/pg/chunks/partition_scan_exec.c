@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "parser/parsetree.h"
 #include "storage/lock.h"
@@ -325,10 +326,8 @@ ask(PartitionScanState *state)
 static void
 decide(PartitionScanState *state)
 {
-	/* later on, those that may be read are open, and the others are not read */
-	if (!state->was_asked)
+	if (!state->all_open)
 		refuse_changes(state);
-	state->was_asked = true;
 	MemoryContextReset(state->context);
 	chunk_forget_values(&state->comparisons);
 	/* a rescan may ask another question, and a subquery whose result is wanted now may run commands */
@@ -459,7 +458,9 @@ partition_scan_rescan(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 	end_partition(state);
 	state->next = 0;
-	if (bms_overlap(node->ss.ps.chgParam, state->parameters))
+	/* the values may be others, also those of stable functions */
+	if (bms_overlap(node->ss.ps.chgParam, state->parameters) ||
+		contain_mutable_functions((Node *) ((CustomScan *) node->ss.ps.plan)->custom_exprs))
 		state->decided = false;
 }
 

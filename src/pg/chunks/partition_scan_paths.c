@@ -17,6 +17,8 @@
 #include "partitioning/partprune.h"
 #include "utils/lsyscache.h"
 
+#include "index/sizes.h"
+
 /*
  * The cost of a question to an index, and of a partition that is opened, in cost units of 20 µs (seq_page_cost, a page
  * read in sequence). Measured: a question takes 0.3 µs, a partition that is opened 20 µs.
@@ -29,13 +31,10 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = partition_scan_make_plan,
 };
 
-/* A bf index names ranges of so many pages, unless it was created with others. */
-#define PAGES_PER_RANGE 32
-
 Cost
 partition_scan_reading_cost(const PartitionScanParts *parts, double rows, Cost per_row)
 {
-	double		share = Min(1, Max(rows, 1) * PAGES_PER_RANGE / parts->pages);
+	double		share = Min(1, Max(rows, 1) * BF_INDEX_DEFAULT_PAGES_PER_RANGE / parts->pages);
 
 	return share * (parts->pages * seq_page_cost + parts->tuples * per_row);
 }
@@ -194,7 +193,6 @@ partition_scan_expand(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 #endif
 	RangeTblRef *reference = makeNode(RangeTblRef);
 	Bitmapset  *hidden = NULL;
-	int			count;
 
 	rel->pathlist = NIL;
 	rel->partial_pathlist = NIL;
@@ -206,8 +204,7 @@ partition_scan_expand(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	rel->consider_parallel = false;
 	expand_inherited_rtentry(root, rel, rte, rel->relid);
 	/* make_one_rel() makes the paths of all base relations that it finds: for a moment there is only this one */
-	count = root->simple_rel_array_size;
-	for (int i = 1; i < count; i++)
+	for (int i = 1; i < root->simple_rel_array_size; i++)
 	{
 		RelOptInfo *other = root->simple_rel_array[i];
 

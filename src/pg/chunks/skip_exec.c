@@ -17,6 +17,7 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -168,9 +169,7 @@ next_of_some(SkipState *state)
 		TupleTableSlot *row = state->next == 0 ? NULL : ExecProcNode(outerPlanState(state));
 		const BfSpan *span;
 
-		if (!TupIsNull(row))
-			return row;
-		if (state->next == state->left.count)
+		if (!TupIsNull(row) || state->next == state->left.count)
 			return row;
 		span = &state->left.spans[state->next++];
 		limit_scan((ScanState *) outerPlanState(state), span->first, span->end - span->first);
@@ -240,9 +239,10 @@ skip_rescan(CustomScanState *node)
 {
 	SkipState  *state = (SkipState *) node;
 
-	/* what the indexes have said of these values stays true for the snapshot */
+	/* What the indexes have said of these values stays true for the snapshot. A stable function may give other ones. */
 	state->kept = (state->decided || state->kept) && state->join_count == 0 &&
-		!bms_overlap(node->ss.ps.chgParam, state->parameters);
+		!bms_overlap(node->ss.ps.chgParam, state->parameters) &&
+		!contain_mutable_functions((Node *) ((CustomScan *) node->ss.ps.plan)->custom_exprs);
 	state->decided = false;
 	if (!state->kept)
 		chunk_forget_hashed(&state->hashed);
