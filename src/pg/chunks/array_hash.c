@@ -21,7 +21,6 @@
 #include "utils/array.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "chunks/skip.h"
 

@@ -8,7 +8,6 @@
  * serves. The snapshot is the active one of the calling query. The privileges on the parent count, not those on the
  * chunk. The chunks that are read are locked as by the SELECT, and get the same predicate locks.
  */
-#include "base/call.h"
 #include "chunks/chunk_scan.h"
 
 #include "access/attmap.h"

@@ -146,7 +146,8 @@ join_keys_begin(CustomScanState *node, EState *estate, int eflags)
 	begin_collecting(keys);
 	state->collects = skip_enabled && estate->es_epq_active == NULL;
 	if (state->collects)
-		estate->es_param_exec_vals[linitial_int(plan->custom_private)] = (ParamExecData) {.value = PointerGetDatum(keys)};
+		estate->es_param_exec_vals[linitial_int(plan->custom_private)] =
+			(ParamExecData) {.value = PointerGetDatum(keys)};
 }
 
 static TupleTableSlot *
