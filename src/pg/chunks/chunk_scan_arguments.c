@@ -275,9 +275,9 @@ say_column_type(const void *argument)
 
 /* The arguments of the comparison: the column and the value. */
 static List *
-sides_of(const Expr *clause)
+sides_of(Expr *clause)
 {
-	return IsA(clause, OpExpr) ? ((const OpExpr *) clause)->args : castNode(ScalarArrayOpExpr, clause)->args;
+	return IsA(clause, OpExpr) ? ((OpExpr *) clause)->args : castNode(ScalarArrayOpExpr, clause)->args;
 }
 
 /*
