@@ -27,7 +27,8 @@ ifndef WITH_PREPARED_TRANSACTIONS
 ISOLATION := $(filter-out prepared_transactions chunk_scan_prepared,$(ISOLATION))
 endif
 ISOLATION_OPTS := --inputdir=test/isolation --load-extension=streambloom --encoding=UTF8 --no-locale
-SHLIB_LINK := -lm
+COMMA := ,
+SHLIB_LINK = -lm $(if $(filter linux,$(PORTNAME)),-Wl$(COMMA)--version-script=$(srcdir)/src/exports.map)
 EXTRA_CLEAN := regress $(DATA_built)
 
 PG_CONFIG ?= pg_config

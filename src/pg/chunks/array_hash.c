@@ -135,7 +135,7 @@ make_hashable(ScalarArrayOpExpr *comparison)
 }
 
 static Node *
-replace_arrays(Node *node, Replacements *replacements)
+replace_arrays(Node *node, void *replacements)
 {
 	if (node == NULL)
 		return NULL;
@@ -151,7 +151,7 @@ replace_arrays(Node *node, Replacements *replacements)
 			if (make_hashable(hashed) && sb_may_call(hashed->hashfuncid))
 			{
 				lsecond(hashed->args) = constant;
-				replacements->done = true;
+				((Replacements *) replacements)->done = true;
 				return (Node *) hashed;
 			}
 		}

@@ -309,7 +309,7 @@ hash_clauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInf
 
 	foreach(cell, clauses)
 	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		RestrictInfo *clause = lfirst(cell);
 		bool		is_left = bms_is_subset(clause->left_relids, outer->relids) &&
 			bms_is_subset(clause->right_relids, inner->relids);
 
@@ -347,7 +347,7 @@ collected_clauses(PlannerInfo *root, const Path *inner, const List *clauses, Spe
 
 	foreach(cell, clauses)
 	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+		RestrictInfo *clause = lfirst(cell);
 		Node	   *sides[2] = {get_leftop(clause->clause), get_rightop(clause->clause)};
 		Node	   *of_outer = sides[!clause->outer_is_left];
 		Relids		tables = pull_varnos(root, of_outer);

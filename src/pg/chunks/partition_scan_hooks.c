@@ -203,7 +203,7 @@ find_conditions(PartitionScanChoice *choice)
 
 	foreach(cell, rel->baserestrictinfo)
 	{
-		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		const RestrictInfo *condition = lfirst(cell);
 		Node	   *part = chunk_answered_part(choice->indexes, rel->relid, (Node *) condition->clause, NULL);
 
 		if (!condition->pseudoconstant && part != NULL)
@@ -211,7 +211,7 @@ find_conditions(PartitionScanChoice *choice)
 	}
 	foreach(cell, conditions_of_joins(choice->root, rel))
 	{
-		const RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		const RestrictInfo *condition = lfirst(cell);
 		Relids		outer = bms_union(bms_difference(condition->clause_relids, rel->relids), rel->lateral_relids);
 
 		if (!bms_is_member(rel->relid, outer) &&

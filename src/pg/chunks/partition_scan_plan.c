@@ -33,11 +33,11 @@ has_place_holder(Node *node, void *nothing)
 
 /* Puts the parameters of a nested loop in place of the outer tables' columns. */
 static Node *
-with_outer_parameters(Node *node, PlannerInfo *root)
+with_outer_parameters(Node *node, void *root)
 {
 	if (node == NULL)
 		return NULL;
-	if (IsA(node, Var) && bms_is_member(((Var *) node)->varno, root->curOuterRels))
+	if (IsA(node, Var) && bms_is_member(((Var *) node)->varno, ((PlannerInfo *) root)->curOuterRels))
 		return (Node *) replace_nestloop_param_var(root, (Var *) node);
 	return expression_tree_mutator(node, with_outer_parameters, root);
 }

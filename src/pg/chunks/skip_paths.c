@@ -295,7 +295,7 @@ find_asked(PlannerInfo *root, RelOptInfo *rel, const List *indexes, const List *
 
 	foreach(cell, conditions)
 	{
-		RestrictInfo *condition = lfirst_node(RestrictInfo, cell);
+		RestrictInfo *condition = lfirst(cell);
 		Node	   *part = NULL;
 
 		if (restriction_is_securely_promotable(condition, rel))
