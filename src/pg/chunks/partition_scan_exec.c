@@ -326,6 +326,7 @@ ask(PartitionScanState *state)
 static void
 decide(PartitionScanState *state)
 {
+	/* a partition that is not open may have been changed since, and may be read now */
 	if (!state->all_open)
 		refuse_changes(state);
 	MemoryContextReset(state->context);

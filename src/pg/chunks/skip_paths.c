@@ -33,7 +33,10 @@ bool		skip_enabled = true;
  */
 #define COST_OF_QUESTION (20 * cpu_operator_cost)
 
-/* A session fetches some 15 rows of a plain table by an index in the time of a question, which may be in vain. */
+/*
+ * In the time of a question a session fetches some 15 rows of a plain table by an index. So above an index scan of more
+ * rows than this, a question that was in vain costs at most a seventh.
+ */
 #define ROWS_OF_QUESTION 100
 
 /*
